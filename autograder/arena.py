@@ -1,0 +1,166 @@
+"""Guarded memory: one sealed region that holds a case's operands and the place for its result.
+
+Every operand lies between margins of NaN, and gaps between its rows are NaN too, so that a read
+outside the tensor poisons the answer and a write outside it can be seen afterwards. The worker
+maps the region and is told the layout; the grader alone keeps a copy of what it wrote.
+Must never be imported by the worker, and never trust a number that the worker sends back.
+"""
+
+import fcntl
+import mmap
+import os
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from autograder.shared import MARGIN, UNWRITTEN
+from autograder.steps.case import Case, Operand
+
+PADDING = 16  # elements added to each row of a padded operand
+ALIGNMENT = 64  # bytes
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where an operand lies: byte offset and length of its storage, and its view in elements."""
+
+    name: str
+    dtype: str
+    start: int
+    elements: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = MARGIN
+
+
+def _strides(operand: Operand) -> tuple[int, ...]:
+    shape = operand.values.shape
+    if len(shape) == 1:
+        return (1,)
+    rows, cols = shape
+    match operand.layout:
+        case "contiguous":
+            return (cols, 1)
+        case "transposed":
+            return (1, rows)
+        case "padded":
+            return (cols + PADDING, 1)
+        case "sliced":
+            return (4 * cols + 4, 2)
+        case "expanded":
+            return (0, 1)
+        case "far":
+            return (-(-(2**31) // (rows - 1)), 1)
+        case other:
+            raise ValueError(f"unknown layout {other!r}")
+
+
+def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    return sum((n - 1) * s for n, s in zip(shape, strides)) + 1 if all(shape) else 0
+
+
+def lay_out(operand: Operand) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The operand's storage, margins and gaps filled, and its strides in elements.
+
+    Element [0, 0] stands at index MARGIN. Not for the layout `far`, which is too large to hold.
+    """
+    values = operand.values
+    strides = _strides(operand)
+    span = _span(values.shape, strides)
+    nothing = np.nan if values.dtype.kind == "f" else np.iinfo(values.dtype).max
+    storage = np.full(span + 2 * MARGIN, nothing, values.dtype)
+    _view(storage, values.shape, strides)[...] = values
+    return storage, strides
+
+
+def _view(storage: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    byte_strides = tuple(s * storage.itemsize for s in strides)
+    return np.lib.stride_tricks.as_strided(storage[MARGIN:], shape, byte_strides)
+
+
+def _segments(operand: Operand) -> tuple[list[tuple[int, np.ndarray]], tuple[int, ...], int]:
+    """(first element, contents) of each part of the storage that is filled, strides, elements.
+
+    Rows that lie far apart are parts of their own; what lies between is a hole in the file and
+    takes no memory.
+    """
+    if operand.layout != "far":
+        storage, strides = lay_out(operand)
+        return [(0, storage)], strides, storage.size
+    strides = _strides(operand)
+    rows = [(MARGIN + i * strides[0], row) for i, row in enumerate(operand.values)]
+    return rows, strides, _span(operand.values.shape, strides) + 2 * MARGIN
+
+
+class Arena:
+    """The memory of one case. Use as a context manager; `fd` is what the worker receives."""
+
+    def __init__(self, case: Case):
+        self.case = case
+        self.placements: list[Placement] = []
+        self._images: list[list[tuple[int, np.ndarray]]] = []
+        end = 0
+        for operand in case.operands:
+            segments, strides, elements = _segments(operand)
+            dtype, shape = operand.values.dtype, operand.values.shape
+            self._images.append(segments)
+            self.placements.append(
+                Placement(operand.name, dtype.name, end, elements, shape, strides)
+            )
+            end += -(-elements * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        self.result_start = end
+        self.result_bytes = case.expected.size * np.dtype(case.dtype).itemsize
+        self.size = end + max(self.result_bytes, ALIGNMENT)
+
+        self.fd = os.memfd_create("autograder-arena", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+        os.ftruncate(self.fd, self.size)
+        fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+        with mmap.mmap(self.fd, self.size) as memory:
+            for placement, segments in zip(self.placements, self._images):
+                for first, contents in segments:
+                    start = placement.start + first * contents.itemsize
+                    memory[start : start + contents.nbytes] = contents.tobytes()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def describe(self) -> dict:
+        """What the worker may know: layouts, and where the result's bytes go."""
+        return {
+            "size": self.size,
+            "operands": [asdict(p) for p in self.placements],
+            "result": {
+                "start": self.result_start,
+                "shape": list(self.case.shape),
+                "dtype": self.case.dtype,
+            },
+        }
+
+    def result(self) -> np.ndarray:
+        """The bytes that the worker left, read in the layout that the grader chose."""
+        data = os.pread(self.fd, self.result_bytes, self.result_start)
+        return np.frombuffer(data, self.case.dtype).reshape(self.case.shape)
+
+    def unwritten(self) -> np.ndarray:
+        """Which elements of the result still look as the submission's allocation did."""
+        bits = self.result().view(f"u{np.dtype(self.case.dtype).itemsize}")
+        return bits == UNWRITTEN[self.case.dtype]
+
+    def changed(self) -> dict[str, str]:
+        """Operands that are no longer as they were: name → `values` or `margin`."""
+        found = {}
+        for placement, segments in zip(self.placements, self._images):
+            for first, image in segments:
+                start = placement.start + first * image.itemsize
+                data = os.pread(self.fd, image.nbytes, start)
+                if data == image.tobytes():
+                    continue
+                bits = f"u{image.itemsize}"  # NaN differs from itself: compare bit patterns
+                different = np.frombuffer(data, bits) != image.view(bits)
+                if len(segments) == 1:
+                    different = _view(different, placement.shape, placement.strides)
+                found[placement.name] = "values" if different.any() else "margin"
+        return found

@@ -1,0 +1,172 @@
+"""What each cause means to a learner: one sentence to act on, and the part of a chapter to read.
+
+Data only. The names are an interface (contract of the course); the words are not.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cause:
+    """`advice` says what to do; `topic` is the label of a chapter's section, without chapter."""
+
+    advice: str
+    topic: str
+
+
+CAUSES = {
+    "not_implemented": Cause(
+        "Replace `raise NotImplementedError` by your kernel; the comments above it say what goes "
+        "where, and the hints of the step open one by one.",
+        "start",
+    ),
+    "library_call": Cause(
+        "Compute the result in your own Triton kernel, for every shape. Allocation, views, casts, "
+        "copies and padding around it are fine; an operator or NumPy that does the work is not.",
+        "output",
+    ),
+    "timed_out": Cause(
+        "Look for a loop whose counter or bound never changes, or a grid with far more programs "
+        "than there are tiles.",
+        "grid",
+    ),
+    "crashed": Cause(
+        "Read the message above from its end: the line it names is the place to look. Run the "
+        "function on a small example in a cell of its own to see the same error.",
+        "start",
+    ),
+    "does_not_compile": Cause(
+        "A tile's shape must be a power of two, known when the kernel is compiled. Pass a block "
+        "size such as 64 as `tl.constexpr` and mask what lies past the end.",
+        "programs",
+    ),
+    "offset_overflow": Cause(
+        "Offsets past 2³¹ wrap around in 32 bits. Make the index 64-bit before it is multiplied by "
+        "a stride: `rows.to(tl.int64) * stride`.",
+        "int64",
+    ),
+    "wrong_dtype": Cause(
+        "Allocate the result with the dtype that the step asks for, for example "
+        "`torch.empty(..., dtype=x.dtype, device=x.device)`; `tl.store` casts to it.",
+        "output",
+    ),
+    "wrong_shape": Cause(
+        "Return a new, contiguous tensor of exactly the shape asked for: rows first, then columns.",
+        "output",
+    ),
+    "input_modified": Cause(
+        "Write into a newly allocated tensor and return that; check that no store uses the pointer "
+        "of an argument.",
+        "output",
+    ),
+    "output_not_written": Cause(
+        "Every element of the result must be written by some program. Check that `tl.store` is "
+        "reached, that its mask is not always false, and that it uses the output's pointer.",
+        "output",
+    ),
+    "grid_floor": Cause(
+        "The last, partial tile has no program. Use `triton.cdiv(n, BLOCK)`, which rounds up, where "
+        "the number of programs is computed.",
+        "grid",
+    ),
+    "grid_swapped": Cause(
+        "Compare the grid with the kernel: the axis that counts tiles of rows must be the one whose "
+        "`program_id` becomes the row of the tile.",
+        "grid",
+    ),
+    "store_mask_missing": Cause(
+        "Give `tl.store` a mask that is true only where row < M and column < N: the last tile "
+        "reaches past the end.",
+        "masks",
+    ),
+    "load_mask_missing": Cause(
+        "Give that `tl.load` a mask that is true only inside the tensor: the last tile reaches past "
+        "the end, and what lies there is not yours to read.",
+        "masks",
+    ),
+    "masked_other_wrong": Cause(
+        "A masked lane without `other` is undefined. Say what it must be: `other=0.0` for a sum or "
+        "a product.",
+        "masks",
+    ),
+    "k_tail_unmasked": Cause(
+        "Mask both loads along K as well: in the last step only `K - k` columns of A and rows of B "
+        "are left, and the rest must be 0.",
+        "masks",
+    ),
+    "k_tail_dropped": Cause(
+        "The last, partial tile along K is never added. Loop `for k in range(0, K, BLOCK_K)` or "
+        "`range(tl.cdiv(K, BLOCK_K))`, and mask the last step.",
+        "k-loop",
+    ),
+    "k_loop_missing": Cause(
+        "One tile along K is not the whole sum. Loop over K in steps of BLOCK_K and add up.",
+        "k-loop",
+    ),
+    "pointer_not_advanced": Cause(
+        "Each step must read the next tile: advance the pointers by BLOCK_K times the stride along "
+        "K, or compute the offsets from k. Check both operands.",
+        "k-loop",
+    ),
+    "accumulator_overwritten": Cause(
+        "Add to the accumulator (`acc += tl.dot(a, b)` or `acc = tl.dot(a, b, acc)`); do not assign "
+        "the product of one step to it.",
+        "accumulator",
+    ),
+    "accumulator_not_zeroed": Cause(
+        "Start the accumulator at zero, once, before the loop over K.",
+        "accumulator",
+    ),
+    "low_precision_accumulator": Cause(
+        "Keep the accumulator in float32 (`tl.zeros(..., dtype=tl.float32)`) and cast once, after "
+        "the loop: float16 loses the small terms of a long sum.",
+        "accumulator",
+    ),
+    "low_precision_input": Cause(
+        "float32 inputs were cut to fewer bits on the way. Load and multiply them as they are.",
+        "accumulator",
+    ),
+    "low_precision_output": Cause(
+        "The result went through float16 before it was stored as float32. Cast to the output's type "
+        "only.",
+        "accumulator",
+    ),
+    "stride_ignored": Cause(
+        "Use the strides that the tensor really has (`x.stride(0)`, `x.stride(1)`): a transposed, "
+        "sliced or padded view is not laid out row after row.",
+        "strides",
+    ),
+    "strides_swapped": Cause(
+        "Two strides are exchanged: the row index goes with stride(0), the column index with "
+        "stride(1). Check each operand and the output.",
+        "strides",
+    ),
+    "tile_dimensions_confused": Cause(
+        "One dimension stands where another is meant (M for N, rows for columns, or one block size "
+        "for another). Write beside each offset which dimension it walks along.",
+        "pointer-grids",
+    ),
+    "epilogue_wrong": Cause(
+        "The product is right, what follows it is not: add bias[n] to column n, then apply gelu in "
+        "its exact form, 0.5·z·(1 + erf(z/√2)), in float32.",
+        "epilogue",
+    ),
+    "wrong_values": Cause(
+        "Try the smallest failing case by hand: print the tile's offsets and compare one element "
+        "with the sum written out.",
+        "start",
+    ),
+}
+
+# Chapters whose sections have other names than the topic.
+TOPICS = {
+    4: {"start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs"},
+    6: {"start": "k-loop", "pointer-grids": "strides", "programs": "grid", "int64": "strides"},
+}  # fmt: skip
+
+
+def reading(cause: str, chapter: int, folder: str) -> str:
+    """ "book/06_triton_matmul.md#ch6-masks": where a chapter explains what went wrong."""
+    topic = CAUSES[cause].topic
+    topic = TOPICS.get(chapter, {}).get(topic, topic)
+    return f"book/{folder}.md#ch{chapter}-{topic}"

@@ -1,0 +1,128 @@
+"""The commands `list`, `grade` and `doctor`: options in, exit code out.
+
+0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used. Must
+never show a traceback to a learner, and never overwrite a submission.
+"""
+
+import json
+import os
+import secrets
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from autograder import course, grading
+from autograder.environment import describe
+from autograder.result import Grading
+from autograder.submission import BadInput, read
+
+
+class _OneLine(click.Group):
+    """Turns what can be expected to go wrong into one line and exit code 2."""
+
+    def main(self, *args, **kwargs):
+        from autograder.sandbox import WorkerError
+
+        try:
+            return super().main(*args, **kwargs)
+        except (BadInput, WorkerError) as error:
+            click.echo(f"autograder: {error}", err=True)
+            sys.exit(2)
+
+
+@click.group(cls=_OneLine, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="autograder")
+def main():
+    """Grades the exercises of the course, with or without a GPU."""
+
+
+@main.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def list_steps(as_json: bool):
+    """The graded steps: chapter, points, and whether speed counts on a GPU."""
+    if as_json:
+        rows = [
+            {
+                "step": s.name,
+                "chapter": s.chapter,
+                "slug": s.slug,
+                "points": s.points,
+                "speed": s.speed,
+            }
+            for s in course.STEPS
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
+    from autograder.report import terminal
+
+    terminal.show_steps(course.STEPS)
+
+
+def _check_steps(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if course.find_step(name) is None:
+            known = ", ".join(step.name for step in course.STEPS)
+            raise click.BadParameter(f"{name!r} is not a step; the steps are {known}")
+    return names
+
+
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--step", "steps", multiple=True, callback=_check_steps, help="Grade only this step (repeatable).")  # fmt: skip
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where kernels run; without a GPU, in Triton's interpreter.")  # fmt: skip
+@click.option("--speed/--no-speed", default=True, help="Whether speed is measured where a GPU allows it.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), help="Draws the cases; printed with every grading, so that one can be repeated.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file.")  # fmt: skip
+def grade(paths, steps, device, speed, seed, timeout, json_file):
+    """Grades notebooks, .py files, or folders of them."""
+    if device == "cuda":
+        raise BadInput("--device cuda: grading on a GPU is not part of this version; use cpu")
+    if json_file is not None and not json_file.parent.is_dir():
+        raise BadInput(f"--json {json_file}: the folder {json_file.parent} does not exist")
+    from autograder.report import terminal
+    from autograder.sandbox import Sandbox
+
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    files = grading.read_all(paths)
+    with Sandbox() as sandbox, terminal.progress() as progress:
+        # Read while the worker loads torch.
+        submissions = [read(path) for path in files]
+        wanted = [grading.steps_of(submission, steps) for submission in submissions]
+        settings = grading.Settings(seed, timeout, speed)
+        results = []
+        for submission, its_steps in zip(submissions, wanted):
+            results.append(
+                grading.grade_submission(submission, its_steps, sandbox, settings, progress)
+            )
+    result = Grading(seed, describe(), results)
+    if json_file is not None:
+        _write(json_file, json.dumps(result.to_json(), indent=2) + "\n")
+    terminal.show(result)
+    sys.exit(0 if result.passed else 1)
+
+
+def _write(path: Path, text: str) -> None:
+    """All or nothing: a killed grading leaves the old file or the new one."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except OSError as error:
+        os.unlink(name)
+        raise BadInput(f"--json {path}: cannot be written ({error.strerror})") from None
+
+
+@main.command()
+def doctor():
+    """What this machine can and cannot grade, and why."""
+    from autograder import doctor as checks
+    from autograder.report import terminal
+
+    findings = checks.examine()
+    terminal.show_findings(findings)
+    sys.exit(0 if all(f.ok or not f.needed for f in findings) else 1)

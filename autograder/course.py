@@ -1,0 +1,65 @@
+"""The catalogue: chapters and graded steps, their points, and where the reference solutions are.
+
+The one place where a step's name, chapter and points stand. Importing it must stay cheap: no
+torch, no Triton.
+"""
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.steps import elementwise, matmul, transposing
+from autograder.steps.case import Task
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Step:
+    """A function that the learner writes. `speed`: whether a GPU's time counts as well."""
+
+    name: str
+    chapter: int
+    slug: str
+    points: float
+    speed: bool
+    task: Task
+
+    @property
+    def folder(self) -> str:
+        """ "06_triton_matmul": the stem of the chapter's page and solution, and its exercises."""
+        return f"{self.chapter:02d}_{self.slug}"
+
+
+STEPS = (
+    Step("vector_add", 4, "first_kernels", 4, True, elementwise.vector_add),
+    Step("scale_rows", 4, "first_kernels", 6, True, elementwise.scale_rows),
+    Step("transpose", 4, "first_kernels", 10, True, transposing.transpose),
+    Step("tile_matmul", 6, "triton_matmul", 6, False, matmul.tile_matmul),
+    Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
+    Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
+)
+
+
+def find_step(name: str) -> Step | None:
+    """The step of that name, or None."""
+    return next((step for step in STEPS if step.name == name), None)
+
+
+def load_solution(name: str):
+    """The reference solution of a step, as a function.
+
+    Imports solutions/NN_slug.py, hence torch and Triton. Raises KeyError for an unknown step.
+    """
+    step = find_step(name)
+    if step is None:
+        raise KeyError(name)
+    module_name = f"solutions_{step.folder}"
+    if module_name not in sys.modules:
+        path = ROOT / "solutions" / f"{step.folder}.py"
+        spec = importlib.util.spec_from_file_location(module_name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module_name] = module
+        spec.loader.exec_module(module)
+    return getattr(sys.modules[module_name], name)

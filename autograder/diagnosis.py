@@ -1,0 +1,312 @@
+"""From evidence to the likely mistake: which cases fail, where, and what the wrong answer equals.
+
+Rules are tried in order; each looks at all the evidence of a step and names a cause or passes.
+The verdict stands before the diagnosis begins: nothing here can turn a pass into a fail or back.
+"""
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from autograder import causes, course
+from autograder.result import Hint
+from autograder.verdict import Evidence
+
+USUAL_TILES = {16, 32, 64, 128}
+# Where the verdict tells the cause itself; the first that occurs names the step's.
+PLAIN = (
+    "not_implemented", "library_call", "timed_out", "crashed", "wrong_dtype", "wrong_shape",
+    "input_modified",
+)  # fmt: skip
+
+# What an exception's words say, where they say more than that it was raised.
+ERRORS = (
+    (r"power of (2|two)", "does_not_compile"),
+    (r"not (supported|allowed) (in|inside) .*(kernel|jit)", "does_not_compile"),
+)
+
+
+def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
+    """The hint for a step, or None when nothing failed."""
+    failed = [e for e in evidence if e.failed]
+    if not failed:
+        return None
+    for rule in RULES:
+        cause = rule(evidence, failed, step)
+        if cause:
+            break
+    else:
+        cause = step.task.otherwise
+    return hint_for(cause, step, _scope(evidence, failed), _seen(failed, cause))
+
+
+def hint_for(cause: str, step: course.Step, *seen: str) -> Hint:
+    """The hint for a known cause, after what was seen."""
+    text = " ".join([*filter(None, seen), causes.CAUSES[cause].advice])
+    return Hint(cause, text, causes.reading(cause, step.chapter, step.folder))
+
+
+# --- rules ------------------------------------------------------------------------------------
+
+
+def _plain(evidence, failed, step) -> str:
+    told = {e.cause for e in failed}
+    return next((cause for cause in PLAIN if cause in told), "")
+
+
+def _raised(evidence, failed, step) -> str:
+    for e in failed:
+        if e.check.status == "error":
+            return next((c for words, c in ERRORS if re.search(words, e.check.message)), "crashed")
+    return ""
+
+
+def _same_as_a_known_mistake(evidence, failed, step) -> str:
+    """The cause whose computed wrong answer equals what came out, in the most cases."""
+    votes: Counter[str] = Counter()
+    for e in _with_wrong_values(failed):
+        if not e.unwritten.any() and e.case.focus != "int64":
+            answers = step.task.hypotheses(e.case, tiles_of(e))
+            votes.update({cause for cause, answer in answers if _equal(e, answer)})
+    return votes.most_common(1)[0][0] if votes else ""
+
+
+def _not_written(evidence, failed, step) -> str:
+    """Which part of the output no store reached, compared with what the usual slips leave out."""
+    holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
+    if not holes or any(v.get("access") == "store" for e in failed for v in e.violations):
+        return ""
+    launched = [e for e in holes if _programs(e)]
+    if launched and all(e.unwritten.all() or _one_tile(e) for e in launched):
+        return "output_not_written"
+    votes: Counter[str] = Counter()
+    for e in holes:
+        programs = _programs(e)
+        votes.update(
+            {
+                cause
+                for cause, count, hole in _holes(e)
+                if count == programs and np.array_equal(hole, e.unwritten)
+            }
+        )
+    return votes.most_common(1)[0][0] if votes else "output_not_written"
+
+
+def _output_read(evidence, failed, step) -> str:
+    """The kernel reads the memory it writes, so that the sum starts with what lay there."""
+    for e in _with_wrong_values(failed):
+        for launch in e.launches():
+            if set(launch.get("loads", [])) & set(launch.get("stores", [])):
+                return "accumulator_not_zeroed"
+    return ""
+
+
+def _beyond_32_bits(evidence, failed, step) -> str:
+    return "offset_overflow" if all(e.case.focus == "int64" for e in failed) else ""
+
+
+def _stray_store(evidence, failed, step) -> str:
+    stray = [e for e in failed if any(v.get("access") != "load" for v in e.violations)]
+    if not stray:
+        return ""
+    # Where all sizes are whole tiles no mask is needed: the addresses themselves are wrong.
+    return "strides_swapped" if any(_whole_tiles(e) for e in stray) else "store_mask_missing"
+
+
+def _stray_load(evidence, failed, step) -> str:
+    """Along K or along an output axis: a case that is ragged in one dimension only tells."""
+    loads = [e for e in failed if any(v.get("access") == "load" for v in e.violations)]
+    if not loads:
+        return ""
+    focuses = {e.case.focus for e in loads}
+    if any(map(_whole_tiles, loads)) or all(f.startswith("strides") for f in focuses):
+        return "stride_ignored"
+    if "K" in focuses and not focuses & {"M", "N"}:
+        return "k_tail_unmasked"
+    if focuses & {"M", "N", "MN", "MNK"}:
+        return "load_mask_missing"
+    return "k_tail_unmasked" if any("K" in f for f in focuses) else "load_mask_missing"
+
+
+def _undefined_lanes(evidence, failed, step) -> str:
+    for e in _with_wrong_values(failed):
+        if e.unfilled and (np.isnan(e.actual) & ~e.unwritten).any():
+            return "masked_other_wrong"
+    return ""
+
+
+def _rounding(evidence, failed, step) -> str:
+    """Errors in the last digits: too few bits somewhere."""
+    wrong = _with_wrong_values(failed)
+    if len(wrong) < len(failed) or not all(map(_small, wrong)):
+        return ""
+    halves = any("float16" in str(e.case.size.get("dtype")) for e in wrong)
+    return "low_precision_accumulator" if halves else "low_precision_input"
+
+
+def _only_some_cases(evidence, failed, step) -> str:
+    """Which kind of case fails tells the rest."""
+    focuses = {e.case.focus for e in failed}
+    if all(f.startswith("strides") for f in focuses):
+        return "stride_ignored"
+    if any("K" in f for f in focuses) and not focuses & {"", "rectangular", "M", "N"}:
+        return "k_tail_unmasked"
+    if "" not in focuses and focuses & {"rectangular", "M", "N"}:
+        return "tile_dimensions_confused"
+    return ""
+
+
+RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] = (
+    _plain,
+    _raised,
+    _same_as_a_known_mistake,
+    _output_read,
+    _not_written,
+    _beyond_32_bits,
+    _stray_store,
+    _stray_load,
+    _undefined_lanes,
+    _rounding,
+    _only_some_cases,
+)
+
+
+# --- looking at evidence ----------------------------------------------------------------------
+
+
+def tiles_of(evidence: Evidence) -> set[int]:
+    """Tile sizes of the kernels that ran: their constexpr powers of two, or the usual ones."""
+    values = {
+        value
+        for launch in evidence.launches()
+        for value in (launch.get("constexprs") or {}).values()
+        if isinstance(value, int) and 2 <= value <= 4096 and value & (value - 1) == 0
+    }
+    return values or USUAL_TILES
+
+
+def _equal(e: Evidence, answer: np.ndarray) -> bool:
+    """Whether what came out is this wrong answer, NaN for NaN, up to rounding."""
+    if answer.shape != e.actual.shape:
+        return False
+    both_nan = np.isnan(answer) & np.isnan(e.actual)  # agrees, but tells nothing
+    with np.errstate(invalid="ignore"):
+        slack = 4 * e.case.bound + 2.0**-9 * np.abs(answer) * (e.case.dtype == "float16")
+        close = np.abs(answer - e.actual) <= slack
+    telling = close & (np.abs(answer - e.case.expected) > 8 * e.case.bound)
+    return bool((both_nan | close).all() and telling.any())
+
+
+def _with_wrong_values(failed: list[Evidence]) -> list[Evidence]:
+    return [e for e in failed if e.wrong is not None and e.wrong.any()]
+
+
+def _holes(e: Evidence):
+    """(cause, programs launched, elements left unwritten) for the usual slips in the grid."""
+    rows, cols = np.atleast_2d(e.unwritten).shape
+    if e.unwritten.ndim == 1:
+        for tile in tiles_of(e):
+            yield "grid_floor", cols // tile, _all_but(e, 1, cols // tile * tile)
+        return
+    for bm, bn in itertools.product(tiles_of(e), repeat=2):
+        tall, wide = -(-rows // bm), -(-cols // bn)
+        for down, across in ((rows // bm, wide), (tall, cols // bn), (rows // bm, cols // bn)):
+            hole = _all_but(e, down * bm, across * bn)
+            yield "grid_floor", down * across, hole
+            yield "output_not_written", tall * wide, hole  # the program is there and stores nothing
+        yield "grid_swapped", tall * wide, _all_but(e, wide * bm, tall * bn)
+        if bm != bn:
+            for axis in (0, 1):
+                hole = _outside_strips(e, rows, cols, bm, bn, axis)
+                yield "tile_dimensions_confused", tall * wide, hole
+
+
+def _all_but(e: Evidence, rows: int, cols: int) -> np.ndarray:
+    hole = np.ones(np.atleast_2d(e.unwritten).shape, bool)
+    hole[:rows, :cols] = False
+    return hole.reshape(e.unwritten.shape)
+
+
+def _outside_strips(e: Evidence, rows: int, cols: int, bm: int, bn: int, axis: int) -> np.ndarray:
+    """What is left out when the tiles along an axis are placed by the other tile size."""
+    length, size, step = (rows, bm, bn) if axis == 0 else (cols, bn, bm)
+    programs = -(-length // size)
+    covered = np.zeros(length, bool)
+    for i in range(programs):
+        covered[i * step : i * step + size] = True
+    hole = ~covered
+    shape = np.atleast_2d(e.unwritten).shape
+    full = np.broadcast_to(hole[:, None] if axis == 0 else hole[None, :], shape)
+    return full.reshape(e.unwritten.shape)
+
+
+def _one_tile(e: Evidence) -> bool:
+    """Whether only the first tile was written, although there are more."""
+    written = ~np.atleast_2d(e.unwritten)
+    rows, cols = int(written.any(axis=1).sum()), int(written.any(axis=0).sum())
+    tiles = tiles_of(e)
+    sides = [side for side, length in zip((rows, cols), written.shape) if side < length]
+    return bool(written[:rows, :cols].all()) and all(side in tiles for side in sides)
+
+
+def _programs(e: Evidence) -> int:
+    return sum(math.prod(launch.get("grid") or [0]) for launch in e.launches())
+
+
+def _whole_tiles(e: Evidence) -> bool:
+    sizes = [v for v in e.case.size.values() if isinstance(v, int)]
+    return all(n % max(tiles_of(e)) == 0 for n in sizes)
+
+
+def _small(e: Evidence) -> bool:
+    largest = np.abs(e.actual - e.case.expected).max()
+    return bool(largest < 0.02 * np.abs(e.case.expected).max())
+
+
+# --- words ------------------------------------------------------------------------------------
+
+PAST_THE_END = {"store_mask_missing": "written", "load_mask_missing": "read", "k_tail_unmasked": "read"}
+
+
+def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:
+    """ "Your kernel is right except when K is not a multiple of 32." where the cases say so."""
+    if any(e.case.focus == "" for e in failed):
+        return ""
+    focuses = {e.case.focus for e in failed}
+    for dimension in "KMN":
+        if dimension in focuses and not focuses & ({"K", "M", "N"} - {dimension}):
+            name = "the length" if len(failed[0].case.shape) == 1 else dimension
+            return (
+                f"Your kernel is right except when {name} is not a multiple of "
+                f"{_tile_along(dimension, failed)}."
+            )
+    names = ", ".join(f"“{e.case.name}”" for e in failed[:4])
+    more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
+    return f"Your kernel is right except in: {names}{more}."
+
+
+def _tile_along(dimension: str, failed: list[Evidence]) -> str:
+    """The tile's size along a dimension, if the kernel's constexpr names or values tell it."""
+    sizes = {
+        value
+        for e in failed
+        for launch in e.launches()
+        for name, value in (launch.get("constexprs") or {}).items()
+        if name.upper().endswith(dimension)
+    } or tiles_of(failed[0])
+    return str(sizes.pop()) if len(sizes) == 1 else "its tile"
+
+
+def _seen(failed: list[Evidence], cause: str) -> str:
+    """What was seen at which line, for the causes where a line is known."""
+    if cause in PAST_THE_END:
+        for e in failed:
+            for violation in e.violations[:1]:
+                name, verb = violation.get("argument"), PAST_THE_END[cause]
+                return f"The last tile of `{name}` is {verb} past its end, {e.place}."
+    place = next((e.place for e in failed if e.place), "")
+    return f"Look at {place}." if place else ""

@@ -1,0 +1,23 @@
+"""Whether this machine has a GPU that Triton could use, found without importing torch.
+
+Must never initialise a GPU context: the process that asks may fork afterwards.
+"""
+
+import ctypes
+from pathlib import Path
+
+
+def has_gpu() -> bool:
+    """True if the NVIDIA driver counts at least one device, or an AMD compute node is there."""
+    return _nvidia_devices() > 0 or Path("/dev/kfd").exists()
+
+
+def _nvidia_devices() -> int:
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        return 0
+    return count.value

@@ -1,0 +1,155 @@
+"""Grades submissions: from a path to a result, one room after the other.
+
+submission → cases of the step → arena → sandbox → verdict → diagnosis → result. Must never decide
+a case itself, and never let what a submission does end the grading.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from autograder import course, diagnosis
+from autograder.arena import Arena
+from autograder.result import Check, StepResult, SubmissionResult
+from autograder.sandbox import Sandbox
+from autograder.steps.case import Case
+from autograder.submission import BadInput, Submission
+from autograder.verdict import Evidence, Judge
+
+DEFAULT_TIMEOUT = 10.0  # seconds for one case
+# Ends after which the other cases would only cost the same time again.
+HOPELESS = ("timed_out", "crashed", "refused")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a grading may be told: the seed, how long one case may run, whether speed is asked."""
+
+    seed: int
+    timeout: float = DEFAULT_TIMEOUT
+    speed: bool = True
+
+
+def steps_of(submission: Submission, wanted: tuple[str, ...] = ()) -> list[course.Step]:
+    """The steps to grade: those named, or all that the submission defines.
+
+    Raises BadInput when there is none.
+    """
+    if wanted:
+        return [course.find_step(name) for name in wanted]
+    defined = submission.functions()
+    text = [cell.source for cell, _ in submission.broken]
+    found = [
+        step
+        for step in course.STEPS
+        if step.name in defined or any(f"def {step.name}(" in source for source in text)
+    ]
+    if not found:
+        names = ", ".join(step.name for step in course.STEPS)
+        raise BadInput(f"{submission.path}: defines no step of the course ({names})")
+    return found
+
+
+def grade_submission(
+    submission: Submission,
+    steps: list[course.Step],
+    sandbox: Sandbox,
+    settings: Settings,
+    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
+) -> SubmissionResult:
+    """Grades the steps of one submission; `progress` hears step name, cases done, cases in all."""
+    results = [grade_step(submission, step, sandbox, settings, progress) for step in steps]
+    return SubmissionResult(str(submission.path), results)
+
+
+def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
+    """Grades one step. Whatever the submission does ends up in the result."""
+    started = time.monotonic()
+    result = StepResult(step.name, step.points, 0.0, [], notes=submission.notes_for(step.name))
+    trouble = submission.syntax_error_for(step.name)
+    if step.name not in submission.functions():
+        text = trouble or f"`{step.name}` is not defined in this submission."
+        result.checks = [Check("defined", "correctness", "error" if trouble else "failed", text)]
+        result.hint = diagnosis.hint_for("crashed" if trouble else "not_implemented", step)
+    else:
+        if trouble:
+            result.notes.append(f"{trouble} That cell was left out.")
+        evidence = _run_battery(submission, step, sandbox, settings, progress)
+        result.checks = [e.check for e in evidence]
+        result.hint = diagnosis.diagnose(evidence, step)
+    if step.speed and settings.speed:
+        text = "speed needs a GPU; on this device it is not measured"
+        result.checks.append(Check("speed", "speed", "not_measured", text))
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def battery(step: course.Step, seed: int) -> list[Case]:
+    """The cases of a step for a seed: the same seed gives the same cases, step by step."""
+    rng = np.random.default_rng([seed, *step.name.encode()])
+    return step.task.cases(rng)
+
+
+def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence]:
+    """The first case alone, since most submissions that cannot work fail it; then the rest."""
+    cases = battery(step, settings.seed)
+    code = submission.payload(step.name)
+    judge = Judge(submission, step.name)
+    done = 0
+
+    def run(case: Case) -> Evidence:
+        nonlocal done
+        with Arena(case) as arena:
+            job = {
+                "code": code,
+                "arena": arena.describe(),
+                "allowed": sorted(step.task.allowed),
+                "wall_seconds": settings.timeout,
+                "cpu_seconds": int(settings.timeout) + 2,
+            }
+            evidence = judge.judge(case, arena, sandbox.run(job, arena.fd))
+        done += 1
+        progress(step.name, done, len(cases))
+        return evidence
+
+    progress(step.name, 0, len(cases))
+    first = run(cases[0])
+    if first.check.status in HOPELESS or first.cause == "not_implemented":
+        return [first]
+    with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
+        return [first, *pool.map(run, cases[1:])]
+
+
+def read_all(paths: tuple[Path, ...]) -> list[Path]:
+    """The files to grade: those named, and in folders every notebook and `.py` file that defines
+    a step.
+
+    Raises BadInput for a path that does not exist or a folder with nothing to grade.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(
+            p
+            for p in path.rglob("*")
+            if p.suffix in (".ipynb", ".py")
+            and p.is_file()
+            and not any(part.startswith((".", "__")) for part in p.relative_to(path).parts)
+        )
+        inside = [p for p in inside if p.suffix == ".ipynb" or _mentions_a_step(p)]
+        if not inside:
+            raise BadInput(f"{path}: no notebook and no .py file with a step of the course in it")
+        found += inside
+    return found
+
+
+def _mentions_a_step(path: Path) -> bool:
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    return any(f"def {step.name}(" in text for step in course.STEPS)

@@ -1,0 +1,1 @@
+"""Ways to show a result. Each reads a result object and decides nothing."""

@@ -1,0 +1,139 @@
+"""Results on a terminal, with rich. Must never decide a verdict, only show it."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from autograder.result import Check, ErrorMap, Grading, StepResult
+
+STYLES = {
+    "passed": "green",
+    "not_measured": "dim",
+    "failed": "red",
+    "error": "red",
+    "crashed": "red",
+    "timed_out": "red",
+    "refused": "magenta",
+}
+SHADES = " ░▒▓█"
+KEPT_PRINTED = 2000
+
+
+@contextmanager
+def progress() -> Iterator:
+    """A bar on stderr while a grading runs; yields a function of step, done, total."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    tasks: dict[str, int] = {}
+
+    def advance(step: str, done: int, total: int) -> None:
+        if step not in tasks or done == 0:
+            tasks[step] = bar.add_task(step)
+        bar.update(tasks[step], completed=done, total=total, visible=done < total)
+
+    with bar:
+        yield advance
+
+
+def show(grading: Grading) -> None:
+    """The whole result: a table per submission, then what failed and why."""
+    console = Console()
+    for submission in grading.submissions:
+        console.print(Text(submission.path, style="bold"))
+        for step in submission.steps:
+            console.print(_step(step))
+    result = grading.to_json()
+    verdict = "[green]all checks passed[/]" if grading.passed else "[red]not all checks passed[/]"
+    console.print(f"{verdict}: {result['points']:g} of {result['max_points']:g} points")
+    where = ", ".join(f"{k} {v}" for k, v in grading.environment.items() if k != "device")
+    console.print(
+        f"[dim]on {grading.environment['device']}; {where}; repeat with --seed {grading.seed}[/]",
+        highlight=False,
+    )
+
+
+def step_text(step: StepResult) -> str:
+    """One step as plain text, for logs and for notebooks that show no HTML."""
+    console = Console(width=100, no_color=True, file=io.StringIO())
+    console.print(_step(step))
+    return console.file.getvalue()
+
+
+def _step(step: StepResult) -> Panel:
+    parts: list = [_counts(step)]
+    parts += [Text(f"note: {note}", style="yellow") for note in step.notes]
+    shown_map = False
+    for check in step.checks:
+        if check.status in ("passed", "not_measured"):
+            continue
+        parts.append(_check(check))
+        if check.error_map and not shown_map and check.error_map.rows > 1:
+            parts.append(_map(check.error_map))
+            shown_map = True
+    if step.hint:
+        parts.append(Text.assemble(("hint  ", "bold cyan"), step.hint.text))
+        parts.append(Text(f"      cause: {step.hint.cause}; read {step.hint.read}", style="dim"))
+    printed = next((c.printed for c in step.checks if c.printed.strip()), "")
+    if printed:
+        parts.append(Text("your code printed (first case that did):", style="dim"))
+        parts.append(Text(printed[:KEPT_PRINTED].rstrip()))
+    style = "green" if step.passed else STYLES[step.status]
+    title = f"[bold]{step.step}[/] {step.points:g}/{step.max_points:g} points"
+    return Panel(Group(*parts), title=title, title_align="left", border_style=style)
+
+
+def _counts(step: StepResult) -> Text:
+    counted = [c for c in step.checks if c.status != "not_measured"]
+    good = sum(c.status == "passed" for c in counted)
+    text = f"{good} of {len(counted)} checks passed in {step.seconds:.1f} s"
+    for check in step.checks:
+        if check.status == "not_measured":
+            text += f"; {check.name} not measured (needs a GPU)"
+    return Text(text)
+
+
+def _check(check: Check) -> Text:
+    size = ", ".join(f"{k}={v}" for k, v in check.case.items())
+    name = f"{check.name} ({size})" if size else check.name
+    style = STYLES[check.status]
+    return Text.assemble((check.status.replace("_", " "), f"bold {style}"), f"  {name}: ", check.message)
+
+
+def _map(error_map: ErrorMap) -> Text:
+    lines = [f"where it is wrong (a mark is a block of {error_map.block}×{error_map.block}):"]
+    for row in error_map.share:
+        marks = [SHADES[0 if s == 0 else min(4, 1 + int(s * 3.99))] for s in row]
+        lines.append("      │" + "".join(m * 2 for m in marks) + "│")
+    return Text("\n".join(lines), style="red")
+
+
+def show_steps(steps) -> None:
+    """The table of `list`."""
+    table = Table()
+    for column, justify in (("chapter", "left"), ("step", "left"), ("points", "right"), ("speed", "left")):  # fmt: skip
+        table.add_column(column, justify=justify)
+    for step in steps:
+        table.add_row(
+            step.folder, step.name, f"{step.points:g}", "counts on a GPU" if step.speed else "-"
+        )
+    Console().print(table)
+
+
+def show_findings(findings) -> None:
+    """The lines of `doctor`."""
+    console = Console()
+    for finding in findings:
+        mark = "[green]✓[/]" if finding.ok else ("[red]✗[/]" if finding.needed else "[yellow]–[/]")
+        console.print(f"{mark} {finding.what:12} {escape(finding.text)}", highlight=False)

@@ -1,0 +1,89 @@
+"""What a test case is: operands with a memory layout, the exact answer, and the error allowed.
+
+Lives in the grader's process only. Must never hand `expected` or `bound` to the worker.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+# Unit roundoff of each output type: half the distance from 1.0 to the next larger number.
+UNIT_ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24}
+# Half of the smallest positive number: what rounding may add where the answer is subnormal.
+HALF_SUBNORMAL = {"float16": 2.0**-25, "float32": 2.0**-150}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One tensor argument.
+
+    `values` is a NumPy array (1-D or 2-D) of the argument's own type. `layout` says how it lies
+    in memory: `contiguous`; `transposed` (the last two strides swapped); `padded` (row stride
+    larger than a row); `sliced` (every second element of every second row); `expanded` (the first
+    row repeated by stride 0; `values` must then have equal rows); `far` (rows so far apart that the
+    last one's offset passes 2³¹ elements).
+    """
+
+    name: str
+    values: np.ndarray
+    layout: str = "contiguous"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call of the learner's function.
+
+    name      what the case is about, in a learner's words ("ragged K")
+    size      the numbers and types printed with it
+    operands  the tensor arguments, in order
+    expected  exact answer, float64 (or the output's own type where the answer is exact)
+    bound     largest allowed absolute error per element, float64, same shape as `expected`
+    dtype     NumPy name of the output's type
+    focus     what this case differs in from the plain ones: "M", "N", "K", "strides:a", …
+    """
+
+    name: str
+    size: dict
+    operands: tuple[Operand, ...]
+    expected: np.ndarray
+    bound: np.ndarray
+    dtype: str
+    focus: str = ""
+    kind: str = "correctness"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.expected.shape
+
+
+@dataclass(frozen=True)
+class Task:
+    """How one step is graded: its cases, and what may be around the kernel.
+
+    cases       draws the battery, in the order it is run
+    hypotheses  given a case and the tile sizes that the kernel was launched with, yields
+                (cause, wrong answer) for mistakes whose result can be computed
+    otherwise   the cause when nothing else is recognised
+    allowed     library operators accepted besides allocation, views, casts and copies
+    """
+
+    cases: Callable[[np.random.Generator], list[Case]]
+    hypotheses: Callable[[Case, set[int]], Iterator[tuple[str, np.ndarray]]]
+    otherwise: str = "wrong_values"
+    allowed: frozenset[str] = field(default_factory=frozenset)
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Zero-mean values with spread: uniform or constant data hide wrong sums."""
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def expanded(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> np.ndarray:
+    """Equal rows, as a view with stride 0 shows them."""
+    return np.broadcast_to(normal(rng, (1, shape[1]), dtype), shape).copy()
+
+
+def ragged(rng: np.random.Generator, low: int, high: int) -> int:
+    """An odd number in [low, high): never a multiple of any tile size."""
+    return int(rng.integers(low // 2, high // 2)) * 2 + 1

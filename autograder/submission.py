@@ -1,0 +1,256 @@
+"""A submission: a notebook or a `.py` file, read as text and never run here.
+
+Finds, for a wanted function, the top-level statements that bind it and everything it needs;
+checks, prints and experiments in other cells are left out. Every statement keeps its cell and
+line, so that a message can say "cell 4, line 12". Must never execute or import learner code.
+"""
+
+import ast
+import dis
+import json
+import types
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Cell magics that leave the rest of the cell Python; any other makes the cell something else.
+TRANSPARENT_MAGICS = {"time", "timeit", "capture", "prun"}
+# Calls whose effect, not their value, is needed by a kernel.
+KEPT_CALLS = {"triton.set_allocator", "set_allocator"}
+
+
+class BadInput(Exception):
+    """The path, the file or an option cannot be used. One sentence; exit code 2."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell, or a whole `.py` file. `label` is how a message names it."""
+
+    label: str
+    filename: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A top-level statement: where it stands, the names it binds, the names it needs."""
+
+    cell: Cell
+    index: int
+    node: ast.stmt
+    binds: frozenset[str]
+    needs: frozenset[str]
+
+
+@dataclass
+class Submission:
+    """The code of one submission. `notes` are sentences for the learner, not verdicts."""
+
+    path: Path
+    cells: list[Cell]
+    statements: list[Statement] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    broken: list[tuple[Cell, SyntaxError]] = field(default_factory=list)
+
+    @classmethod
+    def from_cells(cls, path: Path, cells: list[Cell]) -> "Submission":
+        submission = cls(path, cells)
+        for cell in cells:
+            try:
+                submission.statements += _statements(cell)
+            except SyntaxError as error:
+                submission.broken.append((cell, error))
+        return submission
+
+    def functions(self) -> set[str]:
+        """Names that a statement of this submission binds."""
+        return {name for statement in self.statements for name in statement.binds}
+
+    def slice_for(self, function: str) -> list[Statement]:
+        """The statements needed to define `function`, in the order they stand."""
+        wanted, reached = {function}, set()
+        kept: set[int] = set()
+        while wanted:
+            name = wanted.pop()
+            reached.add(name)
+            for position, statement in enumerate(self.statements):
+                if name in statement.binds or "*" in statement.binds:
+                    kept.add(position)
+                    wanted |= statement.needs - reached
+        kept |= {i for i, s in enumerate(self.statements) if _kept_call(s.node)}
+        return [self.statements[i] for i in sorted(kept)]
+
+    def payload(self, function: str) -> dict:
+        """What the worker needs to define `function`: whole cells, and which statements count."""
+        kept = self.slice_for(function)
+        return {
+            "function": function,
+            "cells": [
+                {
+                    "filename": cell.filename,
+                    "source": cell.source,
+                    "statements": [s.index for s in kept if s.cell is cell],
+                }
+                for cell in self.cells
+                if any(s.cell is cell for s in kept)
+            ],
+        }
+
+    def notes_for(self, function: str) -> list[str]:
+        """Sentences that a learner should see beside the marks of this function."""
+        homes = [s for s in self.statements if function in s.binds]
+        found = list(self.notes)
+        if len(homes) > 1:
+            places = ", ".join(self.place(s.cell.filename, s.node.lineno) for s in homes)
+            found.append(f"{function} is defined {len(homes)} times ({places}); the last counts.")
+        return found
+
+    def syntax_error_for(self, function: str) -> str | None:
+        """A sentence on the cell that cannot be parsed and should define `function`."""
+        for cell, error in self.broken:
+            if f"def {function}" in cell.source:
+                where = self.place(cell.filename, error.lineno or 1)
+                return f"{where}: this is not valid Python: {error.msg}."
+        return None
+
+    def place(self, filename: str, line: int) -> str:
+        """ "cell 4, line 12" for a notebook, "line 12" for a file."""
+        label = next((c.label for c in self.cells if c.filename == filename), "")
+        return f"{label}, line {line}" if label else f"line {line}"
+
+    def text(self, filename: str, line: int) -> str:
+        """The source text of one line, stripped; empty where there is none."""
+        for cell in self.cells:
+            if cell.filename == filename:
+                lines = cell.source.splitlines()
+                return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        return ""
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read(path: Path) -> Submission:
+    """Reads a notebook or `.py` file.
+
+    Raises BadInput when the file is missing, is no text, or is no notebook.
+    """
+    if path.suffix not in (".py", ".ipynb"):
+        raise BadInput(f"{path}: expected a notebook (.ipynb) or a Python file (.py)")
+    try:
+        # utf-8-sig also takes a byte order mark; universal newlines take CRLF.
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{path}: not a text file in UTF-8") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+    if "\0" in text:
+        raise BadInput(f"{path}: not a text file (it contains a null byte)")
+    if path.suffix == ".py":
+        return Submission.from_cells(path, [Cell("", path.name, text)])
+    return Submission.from_cells(path, _notebook_cells(path, text))
+
+
+def _notebook_cells(path: Path, text: str) -> list[Cell]:
+    import nbformat  # slow to import, and .py files do not need it
+
+    if not text.strip():
+        raise BadInput(f"{path}: the notebook is empty (0 bytes of JSON)")
+    try:
+        nbformat.reader.parse_json(text)
+    except (nbformat.reader.NotJSONError, json.JSONDecodeError, RecursionError):
+        raise BadInput(f"{path}: not a notebook: the file is not valid JSON") from None
+    try:
+        with _quiet():
+            notebook = nbformat.reads(text, as_version=4)
+        sources = [
+            str(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"
+        ]
+    except Exception as error:  # nbformat raises many kinds on malformed notebooks
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise BadInput(f"{path}: not a notebook that nbformat can read ({reason})") from None
+    if not sources:
+        raise BadInput(f"{path}: the notebook has no code cells")
+    return [numbered_cell(i, source) for i, source in enumerate(sources, 1)]
+
+
+def numbered_cell(number: int, source: str, label: str | None = None) -> Cell:
+    """A code cell with IPython's magics turned into Python, line numbers unchanged."""
+    return Cell(label or f"cell {number}", f"cell_{number:02d}.py", _without_magics(source))
+
+
+class _quiet:
+    """nbformat warns about missing cell ids, which is nothing a learner can act on."""
+
+    def __enter__(self):
+        import warnings
+
+        self._catch = warnings.catch_warnings()
+        self._catch.__enter__()
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, *exc):
+        return self._catch.__exit__(*exc)
+
+
+def _without_magics(source: str) -> str:
+    """IPython syntax → Python. A cell that is not Python (%%bash) becomes empty."""
+    source = source.replace("\r\n", "\n")
+    first = source.lstrip("\n").partition("\n")[0]
+    if first.startswith("%%"):
+        if first[2:].split(maxsplit=1)[:1] and first[2:].split()[0] in TRANSPARENT_MAGICS:
+            source = source.replace(first, "", 1)
+        else:
+            return ""
+    try:
+        ast.parse(source)
+        return source
+    except (SyntaxError, ValueError):
+        pass
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    blank = len(source) - len(source.lstrip("\n"))  # transform_cell drops leading empty lines
+    try:
+        return "\n" * blank + TransformerManager().transform_cell(source)
+    except SyntaxError:
+        return source  # reported with its line when the function is wanted
+
+
+# --- names ------------------------------------------------------------------------------------
+
+
+def _statements(cell: Cell) -> list[Statement]:
+    tree = ast.parse(cell.source, filename=cell.filename)
+    return [Statement(cell, i, node, *_names(node)) for i, node in enumerate(tree.body)]
+
+
+def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
+    """Module-level names that a statement binds, and those that it or its functions read.
+
+    From the compiled code rather than the syntax tree, so that local variables do not count.
+    """
+    code = compile(ast.Module([node], type_ignores=[]), "<cell>", "exec")
+    binds = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_NAME", "STORE_GLOBAL")}  # fmt: skip
+    if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+        binds.add("*")
+    return frozenset(binds), frozenset(_reads(code))
+
+
+def _reads(code: types.CodeType) -> set[str]:
+    names = {
+        i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_NAME", "LOAD_GLOBAL")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _reads(constant)
+    return names
+
+
+def _kept_call(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) in KEPT_CALLS
+    )

@@ -1,0 +1,25 @@
+"""Resource limits of the process that runs a submission, set by itself before it loads anything.
+
+They bound one process; the guard watches the whole tree. Linux only.
+"""
+
+import resource
+
+FILE_BYTES = 64 * 2**20
+DATA_BYTES = 4 * 2**30  # torch needs 181 MB of it to import; a tensor of 100 GB fails cleanly
+OPEN_FILES = 256
+
+
+def apply(cpu_seconds: int) -> None:
+    """Bounds CPU time, file size, memory and open files, soft limit equal to hard."""
+    for kind, value in (
+        (resource.RLIMIT_CPU, cpu_seconds),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
+        (resource.RLIMIT_DATA, DATA_BYTES),
+        (resource.RLIMIT_NOFILE, OPEN_FILES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(kind)
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(kind, (value, value))

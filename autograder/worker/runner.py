@@ -1,0 +1,124 @@
+"""Runs one case of a submission: maps the operands, calls the function, leaves bytes behind.
+
+This process belongs to the submission: what it reports is evidence for a diagnosis, never a
+verdict. It is forked per case and thrown away. Must never see an expected value, a tolerance or a
+seed.
+"""
+
+import faulthandler
+import json
+import mmap
+import os
+import signal
+import sys
+import traceback
+import warnings
+from pathlib import Path
+
+import torch
+
+from autograder.worker import limits, loader
+from autograder.worker.interpreter import AddressCheck
+from autograder.worker.observer import Observer
+
+MAX_REPORT = 256 * 1024
+
+
+def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -> None:
+    """Never returns. Writes one JSON object to `report_fd`, the result's bytes to the arena."""
+    faulthandler.enable(file=trace_fd)
+    faulthandler.register(signal.SIGUSR1, file=trace_fd, all_threads=False)
+    limits.apply(job["cpu_seconds"])
+    sys.setrecursionlimit(1000)
+    report = _report(job, arena_fd, folder)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    data = json.dumps(report).encode()[:MAX_REPORT]
+    while data:
+        data = data[os.write(report_fd, data) :]
+    os._exit(0)
+
+
+def _report(job: dict, arena_fd: int, folder: Path) -> dict:
+    warnings.simplefilter("default")
+    memory = mmap.mmap(arena_fd, job["arena"]["size"])
+    operands = [_operand(memory, place) for place in job["arena"]["operands"]]
+    check = AddressCheck(str(folder))
+    check.install()
+    observer = check.observer = Observer(str(folder), operands, job["allowed"])
+    torch.compile = observer.refuse_compiler
+    report: dict = {"stage": "import"}
+    try:
+        function = loader.load(job["code"], folder)
+        report["stage"] = "call"
+        with observer:
+            result = function(*operands)
+        report["stage"] = "result"
+        report["result"] = _describe(result, operands)
+        if type(result) is torch.Tensor:
+            observer.judge(result)
+            _hand_over(memory, job["arena"]["result"], result)
+    except BaseException as error:  # whatever the submission raises, SystemExit included
+        report["error"] = _describe_error(error, folder)
+    report["refusal"] = observer.refusal
+    report["no_kernel"] = observer.no_kernel
+    report["violations"] = check.violations
+    report["unfilled"] = check.unfilled
+    report["launches"] = check.launches[:100]
+    return report
+
+
+def _operand(memory: mmap.mmap, place: dict) -> torch.Tensor:
+    """A tensor over the arena's memory: its storage is the operand with its margins."""
+    storage = torch.frombuffer(
+        memory, dtype=getattr(torch, place["dtype"]), count=place["elements"], offset=place["start"]
+    )
+    return storage.as_strided(place["shape"], place["strides"], place["offset"])
+
+
+def _describe(result, operands) -> dict:
+    if type(result) is not torch.Tensor:
+        return {"type": type(result).__name__}
+    shared = {o.untyped_storage().data_ptr(): i for i, o in enumerate(operands)}
+    return {
+        "type": "Tensor",
+        "shape": list(result.shape),
+        "dtype": str(result.dtype).removeprefix("torch."),
+        "contiguous": result.is_contiguous(),
+        "alias": shared.get(result.untyped_storage().data_ptr()),
+    }
+
+
+def _hand_over(memory: mmap.mmap, place: dict, result: torch.Tensor) -> None:
+    """Copies the result's bytes into the arena, if it is what the arena has room for."""
+    if list(result.shape) != place["shape"] or str(result.dtype) != f"torch.{place['dtype']}":
+        return
+    if result.numel():
+        count = result.numel()
+        target = torch.frombuffer(memory, dtype=result.dtype, count=count, offset=place["start"])
+        target.copy_(result.detach().reshape(-1))
+
+
+def _describe_error(error: BaseException, folder: Path) -> dict:
+    """The innermost error and the learner's frame that raised it."""
+    chain = [error]
+    while chain[-1].__cause__ is not None:  # Triton wraps what a kernel raises
+        chain.append(chain[-1].__cause__)
+    place = {"file": None, "line": None}
+    for link in chain:
+        for frame in traceback.extract_tb(link.__traceback__):
+            if frame.filename.startswith(str(folder)):
+                place = {"file": frame.filename, "line": frame.lineno}
+    if isinstance(chain[-1], SyntaxError) and str(chain[-1].filename).startswith(str(folder)):
+        place = {"file": chain[-1].filename, "line": chain[-1].lineno}
+    root = chain[-1]
+    try:
+        message = str(root)
+    except Exception:  # a submission may raise an object whose text raises
+        message = ""
+    return {
+        "type": type(root).__name__,
+        "message": message[:2000],
+        "not_implemented": any(isinstance(link, NotImplementedError) for link in chain),
+        **place,
+    }
