@@ -269,7 +269,11 @@ def _small(e: Evidence) -> bool:
 
 # --- words ------------------------------------------------------------------------------------
 
-PAST_THE_END = {"store_mask_missing": "written", "load_mask_missing": "read", "k_tail_unmasked": "read"}
+PAST_THE_END = {
+    "store_mask_missing": "written",
+    "load_mask_missing": "read",
+    "k_tail_unmasked": "read",
+}
 
 
 def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:

@@ -60,7 +60,9 @@ def _worker() -> Finding:
 
 def _disk() -> Finding:
     free = shutil.disk_usage(tempfile.gettempdir()).free
-    return Finding("disk", free > 200e6, f"{free / 1e9:.1f} GB free for the working folders of runs")
+    return Finding(
+        "disk", free > 200e6, f"{free / 1e9:.1f} GB free for the working folders of runs"
+    )
 
 
 def _gpu() -> Finding:

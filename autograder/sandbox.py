@@ -7,7 +7,6 @@ replaced. Must never believe a report: `Outcome.report` is evidence for a diagno
 import base64
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -165,13 +164,22 @@ class Sandbox:
             self._sweep()
             self._start()
 
-    def _sweep(self) -> None:
-        """Kills what descends from our zygotes and escaped their care, by the inherited mark."""
+    def leftovers(self) -> list[psutil.Process]:
+        """Processes that descend from this sandbox's zygotes, by the mark they inherited."""
+        found = []
         for process in psutil.process_iter():
             try:
-                if process.pid != os.getpid() and process.environ().get(MARK) == self._mark:
-                    process.send_signal(signal.SIGKILL)
+                if process.environ().get(MARK) == self._mark:
+                    found.append(process)
             except (psutil.Error, OSError):
+                pass  # ended meanwhile, or not ours to look at
+        return [p for p in found if p.pid != self._process.pid]
+
+    def _sweep(self) -> None:
+        for process in self.leftovers():
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
                 pass
 
 

@@ -165,10 +165,8 @@ def _notebook_cells(path: Path, text: str) -> list[Cell]:
     try:
         with _quiet():
             notebook = nbformat.reads(text, as_version=4)
-        sources = [
-            str(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"
-        ]
-    except Exception as error:  # nbformat raises many kinds on malformed notebooks
+        sources = [str(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    except Exception as error:  # noqa: BLE001 - nbformat raises many kinds on malformed notebooks
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: not a notebook that nbformat can read ({reason})") from None
     if not sources:

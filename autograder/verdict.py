@@ -88,9 +88,7 @@ class Judge:
                 name = signal.strsignal(number) or f"signal {number}"
                 text = f"crashed the process ({name}): memory that is not its own was touched.{at}"
             case "exited", code:
-                text = (
-                    f"ended the process itself (exit code {code}) before its result was handed over."
-                )
+                text = f"ended the process itself (exit code {code}) before its result was handed over."
             case "printed_too_much", _:
                 text = "printed more than 16 MB and was stopped."
             case "too_many_processes", _:
@@ -122,7 +120,9 @@ class Judge:
         where = self._place(evidence.outcome, refusal)
         text = f"{refusal.get('used_as')} was made by {refusal.get('what')}"
         text += self._quote(evidence.outcome, refusal) or "."
-        text = text[0].upper() + text[1:] + " The work of this step must be done by your own kernel."
+        text = (
+            text[0].upper() + text[1:] + " The work of this step must be done by your own kernel."
+        )
         evidence.check.kind = "integrity"
         return self._set(evidence, "refused", "library_call", text, where)
 
@@ -184,8 +184,14 @@ class Judge:
             evidence.place = self._place(evidence.outcome, first)
             sentences.append(self._describe_violation(evidence.outcome, first))
         check.message = " ".join(sentences)
-        if not sentences and evidence.outcome.report.get("no_kernel") is not False and case.expected.size:
-            text = "The result is right, but no kernel of yours wrote it. The work of this step must "
+        if (
+            not sentences
+            and evidence.outcome.report.get("no_kernel") is not False
+            and case.expected.size
+        ):
+            text = (
+                "The result is right, but no kernel of yours wrote it. The work of this step must "
+            )
             check.kind = "integrity"
             self._set(evidence, "refused", "library_call", text + "be done by your own kernel.")
 
@@ -216,7 +222,7 @@ class Judge:
         return self.submission.place(filename, line)
 
     def _quote(self, outcome: Outcome, record: dict) -> str:
-        """" at cell 4, line 12: `a = tl.load(a_ptrs)`." or nothing."""
+        """ " at cell 4, line 12: `a = tl.load(a_ptrs)`." or nothing."""
         where = self._place(outcome, record)
         if not where:
             return ""
@@ -237,7 +243,7 @@ def _records(value) -> list[dict]:
 
 
 def _shape(shape) -> str:
-    return "(" + ", ".join(map(str, shape)) + ")" if isinstance(shape, list | tuple) else str(shape)
+    return str(tuple(shape)) if isinstance(shape, list | tuple) else str(shape)
 
 
 def _describe_wrong(evidence: Evidence) -> str:

@@ -73,9 +73,8 @@ def step_html(step: StepResult) -> str:
     """The result of one step as a fragment of HTML."""
     mark, colour = MARKS["passed"] if step.passed else MARKS.get(step.status, WRONG)
     parts = [
-        f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;margin:6px 0;'
-        'max-width:60em">',
-        f'<div><b style="color:{colour}">{mark} {html.escape(step.step)}</b> &nbsp; '
+        f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;margin:6px 0">',
+        f'<div><b><span style="color:{colour}">{mark}</span> {html.escape(step.step)}</b> &nbsp; ',
         f"{step.points:g} of {step.max_points:g} points, {step.seconds:.1f} s</div>",
     ]
     parts += [f"<div><i>{html.escape(note)}</i></div>" for note in step.notes]

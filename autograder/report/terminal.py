@@ -66,7 +66,8 @@ def show(grading: Grading) -> None:
 
 def step_text(step: StepResult) -> str:
     """One step as plain text, for logs and for notebooks that show no HTML."""
-    console = Console(width=100, no_color=True, file=io.StringIO())
+    # Without force_jupyter=False rich would show the text in a notebook by itself, too.
+    console = Console(width=100, no_color=True, force_jupyter=False, file=io.StringIO())
     console.print(_step(step))
     return console.file.getvalue()
 
@@ -108,7 +109,9 @@ def _check(check: Check) -> Text:
     size = ", ".join(f"{k}={v}" for k, v in check.case.items())
     name = f"{check.name} ({size})" if size else check.name
     style = STYLES[check.status]
-    return Text.assemble((check.status.replace("_", " "), f"bold {style}"), f"  {name}: ", check.message)
+    return Text.assemble(
+        (check.status.replace("_", " "), f"bold {style}"), f"  {name}: ", check.message
+    )
 
 
 def _map(error_map: ErrorMap) -> Text:

@@ -58,7 +58,7 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
         if type(result) is torch.Tensor:
             observer.judge(result)
             _hand_over(memory, job["arena"]["result"], result)
-    except BaseException as error:  # whatever the submission raises, SystemExit included
+    except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         report["error"] = _describe_error(error, folder)
     report["refusal"] = observer.refusal
     report["no_kernel"] = observer.no_kernel
@@ -114,7 +114,7 @@ def _describe_error(error: BaseException, folder: Path) -> dict:
     root = chain[-1]
     try:
         message = str(root)
-    except Exception:  # a submission may raise an object whose text raises
+    except Exception:  # noqa: BLE001 - a submission may raise an object whose text raises
         message = ""
     return {
         "type": type(root).__name__,

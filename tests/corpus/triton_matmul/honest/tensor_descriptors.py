@@ -53,17 +53,6 @@ def triton_matmul(a, b):
     a, b = aligned(a), aligned(b)
     c = aligned(torch.zeros((M, N), device=a.device, dtype=a.dtype))
     matmul_kernel[(triton.cdiv(M, 32), triton.cdiv(N, 32))](
-        a,
-        b,
-        c,
-        M,
-        N,
-        K,
-        a.stride(0),
-        b.stride(0),
-        c.stride(0),
-        BLOCK_M=32,
-        BLOCK_N=32,
-        BLOCK_K=32,
+        a, b, c, M, N, K, a.stride(0), b.stride(0), c.stride(0), BLOCK_M=32, BLOCK_N=32, BLOCK_K=32
     )
     return c.contiguous()

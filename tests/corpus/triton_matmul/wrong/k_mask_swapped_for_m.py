@@ -2,7 +2,7 @@
 
 step: triton_matmul
 expect: failed
-cause: k_tail_unmasked|k_tail_dropped
+cause: tile_dimensions_confused|k_tail_unmasked|k_tail_dropped
 """
 
 import torch

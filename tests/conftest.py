@@ -1,0 +1,82 @@
+"""Fixtures that several test modules share."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder import course, grading
+from autograder.sandbox import Sandbox
+from autograder.submission import Cell, Submission, read
+
+SEED = 20240607
+
+
+def pytest_report_header() -> str:
+    return f"autograder: cases are drawn with seed {SEED}"
+
+
+@pytest.fixture(scope="session")
+def sandbox():
+    """One warm worker for the whole run."""
+    with Sandbox() as worker:
+        yield worker
+
+
+@pytest.fixture(scope="session")
+def grade_file(sandbox):
+    """Grades one step of a file, as the command line does: path, step name → StepResult."""
+
+    def grade(path: Path, step: str):
+        settings = grading.Settings(SEED)
+        return grading.grade_step(
+            read(path), course.find_step(step), sandbox, settings, lambda *_: None
+        )
+
+    return grade
+
+
+@pytest.fixture(scope="session")
+def grade_source(sandbox):
+    """Grades one step of source text: source, step name → StepResult."""
+
+    def grade(source: str, step: str, timeout: float = grading.DEFAULT_TIMEOUT):
+        cell = Cell("", "submission.py", source)
+        submission = Submission.from_cells(Path("submission.py"), [cell])
+        settings = grading.Settings(SEED, timeout)
+        return grading.grade_step(
+            submission, course.find_step(step), sandbox, settings, lambda *_: None
+        )
+
+    return grade
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished command: exit code, what it printed, and its JSON if it wrote any."""
+
+    code: int
+    out: str
+    err: str
+    json: dict | None
+
+
+@pytest.fixture
+def autograder(tmp_path):
+    """Runs `python -m autograder …` as a user does. `grade` always gets a --json file."""
+
+    def run(*arguments: str | Path, cwd: Path = course.ROOT) -> Run:
+        written = tmp_path / "result.json"
+        command = [sys.executable, "-m", "autograder", *map(str, arguments)]
+        if arguments[0] == "grade" and "--json" not in arguments:
+            command += ["--json", str(written)]
+        done = subprocess.run(
+            command, check=False, cwd=cwd, capture_output=True, text=True, timeout=300
+        )
+        result = json.loads(written.read_text()) if written.exists() else None
+        return Run(done.returncode, done.stdout, done.stderr, result)
+
+    return run

@@ -1,0 +1,94 @@
+"""Guarded memory: layouts, margins, and what the grader sees of them afterwards."""
+
+import os
+
+import numpy as np
+import pytest
+
+from autograder.arena import Arena, lay_out
+from autograder.shared import MARGIN, UNWRITTEN
+from autograder.steps.case import Case, Operand
+
+VALUES = np.arange(15, dtype=np.float32).reshape(3, 5)
+
+
+def case(operand: Operand) -> Case:
+    expected = np.zeros((2, 3))
+    return Case("test", {}, (operand,), expected, expected, "float16")
+
+
+def poke(arena: Arena, element: int, value: float) -> None:
+    """Writes one element of the first operand's storage, as a stray store would."""
+    place = arena.placements[0]
+    dtype = np.dtype(place.dtype)
+    os.pwrite(arena.fd, np.array(value, dtype).tobytes(), place.start + element * dtype.itemsize)
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "padded", "sliced", "expanded"])
+def test_a_layout_shows_the_values_and_nothing_else(layout):
+    values = np.repeat(VALUES[:1], 3, axis=0) if layout == "expanded" else VALUES
+    storage, strides = lay_out(Operand("x", values, layout))
+    view = np.lib.stride_tricks.as_strided(
+        storage[MARGIN:], values.shape, tuple(s * 4 for s in strides)
+    )
+    assert np.array_equal(view, values)
+    assert np.isnan(storage[:MARGIN]).all() and np.isnan(storage[-MARGIN:]).all()
+    finite = np.isfinite(storage).sum()
+    assert finite == (5 if layout == "expanded" else 15)
+
+
+def test_layouts_differ_where_they_should():
+    strides = {n: lay_out(Operand("x", VALUES, n))[1] for n in ("transposed", "padded", "sliced")}
+    assert strides["transposed"] == (1, 3)
+    assert strides["padded"][0] > 5 and strides["padded"][1] == 1
+    assert strides["sliced"][1] == 2
+
+
+def test_an_untouched_arena_has_not_changed():
+    with Arena(case(Operand("x", VALUES, "padded"))) as arena:
+        assert arena.changed() == {}
+
+
+def test_a_changed_value_and_a_touched_margin_are_told_apart():
+    with Arena(case(Operand("x", VALUES))) as arena:
+        poke(arena, MARGIN + 4, 99.0)
+        assert arena.changed() == {"x": "values"}
+    with Arena(case(Operand("x", VALUES))) as arena:
+        poke(arena, MARGIN + 15, 99.0)
+        assert arena.changed() == {"x": "margin"}
+    with Arena(case(Operand("x", VALUES, "padded"))) as arena:
+        poke(arena, MARGIN + 5, 99.0)  # the first element of the first row's padding
+        assert arena.changed() == {"x": "margin"}
+
+
+def test_far_rows_pass_two_to_the_31_and_take_no_memory():
+    values = np.ones((33, 40), np.float16)
+    with Arena(case(Operand("x", values, "far"))) as arena:
+        stride = arena.placements[0].strides[0]
+        assert stride < 2**31 <= 32 * stride
+        assert os.fstat(arena.fd).st_blocks * 512 < 4 * 2**20
+        assert arena.changed() == {}
+        poke(arena, MARGIN + 32 * stride, 2.0)
+        assert arena.changed() == {"x": "values"}
+
+
+def test_the_region_cannot_be_shrunk():
+    with Arena(case(Operand("x", VALUES))) as arena, pytest.raises(PermissionError):
+        os.ftruncate(arena.fd, 16)
+
+
+def test_the_result_is_read_in_the_graders_layout():
+    with Arena(case(Operand("x", VALUES))) as arena:
+        left = np.arange(6, dtype=np.float16)
+        left.view(np.uint16)[4] = UNWRITTEN["float16"]
+        os.pwrite(arena.fd, left.tobytes(), arena.result_start)
+        assert arena.result().shape == (2, 3)
+        assert arena.result()[0, 2] == 2
+        assert arena.unwritten().tolist() == [[False] * 3, [False, True, False]]
+
+
+def test_the_worker_is_told_no_expected_value():
+    expected = np.full((2, 3), 0.123456789)
+    told = Case("secret", {}, (Operand("x", VALUES),), expected, expected, "float16")
+    with Arena(told) as arena:
+        assert "0.123" not in str(arena.describe()) and "secret" not in str(arena.describe())

@@ -1,0 +1,57 @@
+"""The shape of the package: no import circle, and the trusted side apart from the untrusted."""
+
+import ast
+from graphlib import TopologicalSorter
+
+from autograder import causes, course
+
+PACKAGE = course.ROOT / "autograder"
+
+
+def _modules() -> dict[str, set[str]]:
+    """Module name → modules of the package that it imports, at any depth of its code."""
+    names = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = path
+    graph = {}
+    for name, path in names.items():
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found.add(node.module)
+                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        graph[name] = {f for f in found if f in names and f not in (name, "autograder")}
+    return graph
+
+
+def test_no_import_circle():
+    TopologicalSorter(_modules()).prepare()  # raises CycleError
+
+
+def test_the_untrusted_side_imports_nothing_of_the_trusted():
+    for name, imports in _modules().items():
+        if name.startswith("autograder.worker"):
+            outside = {i for i in imports if not i.startswith("autograder.worker")}
+            assert outside <= {"autograder.shared"}, name
+
+
+def test_the_trusted_side_does_not_import_the_worker():
+    for name, imports in _modules().items():
+        if not name.startswith("autograder.worker"):
+            assert not any(i.startswith("autograder.worker") for i in imports), name
+
+
+def test_every_hint_points_to_an_existing_place():
+    for step in course.STEPS:
+        for cause in causes.CAUSES:
+            path, _, anchor = causes.reading(cause, step.chapter, step.folder).partition("#")
+            assert f"({anchor})=" in (course.ROOT / path).read_text(encoding="utf-8"), (cause, path)
+
+
+def test_every_step_has_a_corpus():
+    for step in course.STEPS:
+        for family in ("wrong", "honest", "dishonest"):
+            assert list((course.ROOT / "tests" / "corpus" / step.name / family).glob("*.py")), step
