@@ -45,6 +45,11 @@ CAUSES = {
         "a stride: `rows.to(tl.int64) * stride`.",
         "int64",
     ),
+    "wild_address": Cause(
+        "The address has nothing to do with any tensor given to the kernel. Print the offsets of one "
+        "program, and check that a pointer is only ever moved by elements, not by bytes or addresses.",
+        "pointer-grids",
+    ),
     "wrong_dtype": Cause(
         "Allocate the result with the dtype that the step asks for, for example "
         "`torch.empty(..., dtype=x.dtype, device=x.device)`; `tl.store` casts to it.",

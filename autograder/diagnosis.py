@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder import causes, course
+from autograder.account import Violation
 from autograder.result import Hint
 from autograder.verdict import Evidence
 
@@ -78,7 +79,7 @@ def _same_as_a_known_mistake(evidence, failed, step) -> str:
 def _not_written(evidence, failed, step) -> str:
     """Which part of the output no store reached, compared with what the usual slips leave out."""
     holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
-    if not holes or any(v.get("access") == "store" for e in failed for v in e.violations):
+    if not holes or any(v.access == "store" for e in failed for v in e.violations):
         return ""
     launched = [e for e in holes if _programs(e)]
     if launched and all(e.unwritten.all() or _one_tile(e) for e in launched):
@@ -99,9 +100,8 @@ def _not_written(evidence, failed, step) -> str:
 def _output_read(evidence, failed, step) -> str:
     """The kernel reads the memory it writes, so that the sum starts with what lay there."""
     for e in _with_wrong_values(failed):
-        for launch in e.launches():
-            if set(launch.get("loads", [])) & set(launch.get("stores", [])):
-                return "accumulator_not_zeroed"
+        if any(set(launch.loads) & set(launch.stores) for launch in e.launches):
+            return "accumulator_not_zeroed"
     return ""
 
 
@@ -110,16 +110,18 @@ def _beyond_32_bits(evidence, failed, step) -> str:
 
 
 def _stray_store(evidence, failed, step) -> str:
-    stray = [e for e in failed if any(v.get("access") != "load" for v in e.violations)]
+    stray = [e for e in failed if any(v.access != "load" for v in e.violations)]
     if not stray:
         return ""
+    if any(_far_away(v) for e in stray for v in e.violations):
+        return "wild_address"
     # Where all sizes are whole tiles no mask is needed: the addresses themselves are wrong.
     return "strides_swapped" if any(_whole_tiles(e) for e in stray) else "store_mask_missing"
 
 
 def _stray_load(evidence, failed, step) -> str:
     """Along K or along an output axis: a case that is ragged in one dimension only tells."""
-    loads = [e for e in failed if any(v.get("access") == "load" for v in e.violations)]
+    loads = [e for e in failed if any(v.access == "load" for v in e.violations)]
     if not loads:
         return ""
     focuses = {e.case.focus for e in loads}
@@ -134,7 +136,7 @@ def _stray_load(evidence, failed, step) -> str:
 
 def _undefined_lanes(evidence, failed, step) -> str:
     for e in _with_wrong_values(failed):
-        if e.unfilled and (np.isnan(e.actual) & ~e.unwritten).any():
+        if e.outcome.account.unfilled and (np.isnan(e.actual) & ~e.unwritten).any():
             return "masked_other_wrong"
     return ""
 
@@ -182,9 +184,9 @@ def tiles_of(evidence: Evidence) -> set[int]:
     """Tile sizes of the kernels that ran: their constexpr powers of two, or the usual ones."""
     values = {
         value
-        for launch in evidence.launches()
-        for value in (launch.get("constexprs") or {}).values()
-        if isinstance(value, int) and 2 <= value <= 4096 and value & (value - 1) == 0
+        for launch in evidence.launches
+        for value in launch.constexprs.values()
+        if 2 <= value <= 4096 and value & (value - 1) == 0
     }
     return values or USUAL_TILES
 
@@ -254,12 +256,17 @@ def _one_tile(e: Evidence) -> bool:
 
 
 def _programs(e: Evidence) -> int:
-    return sum(math.prod(launch.get("grid") or [0]) for launch in e.launches())
+    return sum(math.prod(launch.grid) for launch in e.launches)
 
 
 def _whole_tiles(e: Evidence) -> bool:
     sizes = [v for v in e.case.size.values() if isinstance(v, int)]
     return all(n % max(tiles_of(e)) == 0 for n in sizes)
+
+
+def _far_away(violation: Violation) -> bool:
+    """Further off than any mistake of a mask or a stride leads."""
+    return abs(violation.elements_off) > 2**31
 
 
 def _small(e: Evidence) -> bool:
@@ -298,8 +305,8 @@ def _tile_along(dimension: str, failed: list[Evidence]) -> str:
     sizes = {
         value
         for e in failed
-        for launch in e.launches()
-        for name, value in (launch.get("constexprs") or {}).items()
+        for launch in e.launches
+        for name, value in launch.constexprs.items()
         if name.upper().endswith(dimension)
     } or tiles_of(failed[0])
     return str(sizes.pop()) if len(sizes) == 1 else "its tile"
@@ -310,7 +317,7 @@ def _seen(failed: list[Evidence], cause: str) -> str:
     if cause in PAST_THE_END:
         for e in failed:
             for violation in e.violations[:1]:
-                name, verb = violation.get("argument"), PAST_THE_END[cause]
-                return f"The last tile of `{name}` is {verb} past its end, {e.place}."
+                verb = PAST_THE_END[cause]
+                return f"The last tile of `{violation.argument}` is {verb} past its end, {e.place}."
     place = next((e.place for e in failed if e.place), "")
     return f"Look at {place}." if place else ""

@@ -1,7 +1,7 @@
 """The grader's side of the worker: starts it, hands it runs, and gets back bytes.
 
 One zygote serves many runs, two at a time on two cores. A zygote that a submission kills is
-replaced. Must never believe a report: `Outcome.report` is evidence for a diagnosis only.
+replaced. Must never believe a run: `Outcome.account` is evidence for a diagnosis only.
 """
 
 import base64
@@ -12,11 +12,14 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
+
+from autograder import account
+from autograder.account import Account
 
 MAX_ANSWER = 4 * 2**20
 START_SECONDS = 120  # a cold disk reads torch slowly
@@ -30,21 +33,19 @@ class WorkerError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run. `end` as in worker/guard.py, or `lost` when the guard vanished."""
+    """What became of one run. `end` as in worker/guard.py, or `lost` when the guard vanished.
+
+    `account` is None when the run left none; `trace` is faulthandler's text, which names lines of
+    files in `folder`.
+    """
 
     end: str
     code: int = 0
     seconds: float = 0.0
-    report: dict = field(default_factory=dict)
+    account: Account | None = None
     output: str = ""
     trace: str = ""
     folder: str = ""
-
-    def filename(self, path: str | None) -> str | None:
-        """The cell's file name in a path that the worker reported."""
-        if path and self.folder and path.startswith(self.folder + os.sep):
-            return path[len(self.folder) + 1 :]
-        return None
 
 
 class Sandbox:
@@ -102,7 +103,7 @@ class Sandbox:
             answer["end"],
             answer["code"],
             answer["seconds"],
-            _parse(base64.b64decode(answer["report"])),
+            account.parse(base64.b64decode(answer["report"]), answer["folder"]),
             answer["output"],
             answer["trace"],
             answer["folder"],
@@ -181,12 +182,3 @@ class Sandbox:
                 process.kill()
             except psutil.NoSuchProcess:
                 pass
-
-
-def _parse(report: bytes) -> dict:
-    """The run's own account; anything but one JSON object counts as none."""
-    try:
-        value = json.loads(report)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

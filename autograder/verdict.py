@@ -4,18 +4,21 @@ Only the bytes and the end of the process decide that a result is right. What th
 about itself can make a right result fail, never a wrong one pass. Must never run learner code.
 """
 
+import os
 import re
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
+from autograder.account import Account, Launch, Place, Violation
 from autograder.arena import Arena
 from autograder.result import Check, ErrorMap
 from autograder.sandbox import Outcome
 from autograder.steps.case import Case
 from autograder.submission import Submission
 
+OWN_WORK = "The work of this step must be done by your own kernel."
 MAP_BLOCKS = 16  # an error map has at most this many blocks a side
 
 
@@ -28,8 +31,6 @@ class Evidence:
     outcome: Outcome
     cause: str = ""  # where the verdict itself tells the cause
     place: str = ""  # "cell 4, line 12" of the first thing that went wrong
-    violations: list[dict] = field(default_factory=list)
-    unfilled: list[dict] = field(default_factory=list)
     actual: np.ndarray | None = None
     wrong: np.ndarray | None = None
     unwritten: np.ndarray | None = None  # elements that no store reached
@@ -38,10 +39,13 @@ class Evidence:
     def failed(self) -> bool:
         return self.check.status != "passed"
 
-    def launches(self) -> list[dict]:
-        """Kernel launches as the run reported them; empty when it reported nonsense."""
-        launches = self.outcome.report.get("launches", [])
-        return [x for x in launches if isinstance(x, dict)] if isinstance(launches, list) else []
+    @property
+    def violations(self) -> tuple[Violation, ...]:
+        return self.outcome.account.violations if self.outcome.account else ()
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return self.outcome.account.launches if self.outcome.account else ()
 
 
 class Judge:
@@ -55,40 +59,40 @@ class Judge:
         """The verdict on one run. Never raises for anything that the run did."""
         check = Check(case.name, case.kind, "passed", case=case.size, printed=outcome.output)
         evidence = Evidence(case, check, outcome)
-        evidence.violations = _records(outcome.report.get("violations"))
-        evidence.unfilled = _records(outcome.report.get("unfilled"))
+        if self._ended_badly(evidence):
+            return evidence
         for look in (
-            self._ended_badly,
             self._refused,
             self._raised,
             self._not_the_result_asked_for,
             self._operands_changed,
         ):
-            if look(evidence, arena):
+            if look(evidence, outcome.account, arena):
                 return evidence
-        self._values(evidence, arena)
+        self._values(evidence, outcome.account, arena)
         return evidence
 
     # --- how the run ended --------------------------------------------------------------------
 
-    def _ended_badly(self, evidence: Evidence, arena: Arena) -> bool:
+    def _ended_badly(self, evidence: Evidence) -> bool:
         outcome = evidence.outcome
         where = self._traced(outcome)
         at = f" It was at {where}." if where else ""
+        status = "crashed"
         match outcome.end, outcome.code:
-            case "exited", 0 if outcome.report.get("stage"):
+            case "exited", 0 if outcome.account is not None:
                 return False
             case "timed_out", _:
+                status = "timed_out"
                 text = f"still running after {outcome.seconds:.0f} s and was stopped.{at}"
-                return self._set(evidence, "timed_out", "timed_out", text, where)
             case "signalled", signal.SIGXCPU | signal.SIGKILL:
+                status = "timed_out"
                 text = f"killed: it used more than its CPU time or memory.{at}"
-                return self._set(evidence, "timed_out", "timed_out", text, where)
             case "signalled", number:
                 name = signal.strsignal(number) or f"signal {number}"
                 text = f"crashed the process ({name}): memory that is not its own was touched.{at}"
             case "exited", code:
-                text = f"ended the process itself (exit code {code}) before its result was handed over."
+                text = f"ended the process (exit code {code}) before its result was handed over."
             case "printed_too_much", _:
                 text = "printed more than 16 MB and was stopped."
             case "too_many_processes", _:
@@ -97,67 +101,60 @@ class Judge:
                 text = "used more than 6 GB of memory and was stopped."
             case _:
                 text = "killed the process that watched over it."
-        return self._set(evidence, "crashed", "crashed", text, where)
+        return self._set(evidence, status, status, text, where)
 
-    def _raised(self, evidence: Evidence, arena: Arena) -> bool:
-        error = evidence.outcome.report.get("error")
-        if not isinstance(error, dict):
+    def _raised(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
+        error = account.error
+        if error is None:
             return False
-        where = self._place(evidence.outcome, error)
-        if error.get("not_implemented") is True:
+        where = self._at(error.place)
+        if error.not_implemented:
             text = f"`{self.step_name}` is not written yet" + (f" ({where})." if where else ".")
             return self._set(evidence, "error", "not_implemented", text, where)
-        message = " ".join(str(error.get("message", "")).split())[:300]
-        text = f"raised {error.get('type')}: {message}" + self._quote(evidence.outcome, error)
-        if evidence.outcome.report.get("stage") == "import":
+        message = " ".join(error.message.split())[:300]
+        text = f"raised {error.type}: {message}" + self._quote(error.place)
+        if account.stage == "import":
             text = f"could not be defined: the code it needs {text}"
         return self._set(evidence, "error", "", text, where)
 
-    def _refused(self, evidence: Evidence, arena: Arena) -> bool:
-        refusal = evidence.outcome.report.get("refusal")
-        if not isinstance(refusal, dict):
+    def _refused(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
+        refusal = account.refusal
+        if refusal is None:
             return False
-        where = self._place(evidence.outcome, refusal)
-        text = f"{refusal.get('used_as')} was made by {refusal.get('what')}"
-        text += self._quote(evidence.outcome, refusal) or "."
-        text = (
-            text[0].upper() + text[1:] + " The work of this step must be done by your own kernel."
-        )
+        text = f"{refusal.used_as} was made by {refusal.what}"
+        text += self._quote(refusal.place) or "."
+        text = f"{text[0].upper()}{text[1:]} {OWN_WORK}"
         evidence.check.kind = "integrity"
-        return self._set(evidence, "refused", "library_call", text, where)
+        return self._set(evidence, "refused", "library_call", text, self._at(refusal.place))
 
-    def _not_the_result_asked_for(self, evidence: Evidence, arena: Arena) -> bool:
-        result = evidence.outcome.report.get("result")
-        result = result if isinstance(result, dict) else {}
-        case = evidence.case
-        if result.get("type") != "Tensor":
-            kind = result.get("type")
-            text = f"returned {kind}, expected a torch.Tensor of shape {_shape(case.shape)}."
+    def _not_the_result_asked_for(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
+        case, result = evidence.case, account.result
+        if result is None or result.type != "Tensor":
+            kind = result.type if result else "nothing"
+            text = f"returned {kind}, expected a torch.Tensor of shape {case.shape}."
             return self._set(evidence, "failed", "wrong_shape", text)
-        shape = result.get("shape")
-        if shape != list(case.shape):
-            text = f"returned shape {_shape(shape)}, expected {_shape(case.shape)}."
+        if result.shape != case.shape:
+            text = f"returned shape {result.shape}, expected {case.shape}."
             return self._set(evidence, "failed", "wrong_shape", text)
-        if result.get("dtype") != case.dtype:
-            text = f"returned {result.get('dtype')}, expected {case.dtype}."
+        if result.dtype != case.dtype:
+            text = f"returned {result.dtype}, expected {case.dtype}."
             return self._set(evidence, "failed", "wrong_dtype", text)
-        alias = result.get("alias")
-        if isinstance(alias, int) and 0 <= alias < len(case.operands):
-            name = case.operands[alias].name
+        if 0 <= result.alias < len(case.operands):
+            name = case.operands[result.alias].name
             text = f"returned memory of its argument `{name}`; expected a newly allocated tensor."
             return self._set(evidence, "failed", "input_modified", text)
-        if result.get("contiguous") is not True:
+        if not result.contiguous:
             text = "returned a tensor that is not contiguous; expected a new, dense one."
             return self._set(evidence, "failed", "wrong_shape", text)
         return False
 
-    def _operands_changed(self, evidence: Evidence, arena: Arena) -> bool:
+    def _operands_changed(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
         for name, where in arena.changed().items():
             if where == "values":
                 text = f"the argument `{name}` was changed; a step never changes its inputs."
                 evidence.check.kind = "memory"
                 return self._set(evidence, "failed", "input_modified", text)
-            if not evidence.violations:
+            if not account.violations:
                 text = f"memory beside the argument `{name}` was written."
                 evidence.check.kind = "memory"
                 return self._set(evidence, "failed", "store_mask_missing", text)
@@ -165,7 +162,7 @@ class Judge:
 
     # --- values -------------------------------------------------------------------------------
 
-    def _values(self, evidence: Evidence, arena: Arena) -> None:
+    def _values(self, evidence: Evidence, account: Account, arena: Arena) -> None:
         case, check = evidence.case, evidence.check
         evidence.actual = arena.result().astype(np.float64)
         evidence.unwritten = arena.unwritten()
@@ -173,40 +170,30 @@ class Judge:
             evidence.wrong = ~(np.abs(evidence.actual - case.expected) <= case.bound)
         sentences = []
         if evidence.wrong.any():
-            check.status = "failed"
             check.error_map = error_map(evidence.wrong)
             sentences.append(_describe_wrong(evidence))
-        if evidence.violations:
-            first = evidence.violations[0]
-            check.status = "failed"
+        if account.violations:
             if not sentences:
                 check.kind = "memory"
-            evidence.place = self._place(evidence.outcome, first)
-            sentences.append(self._describe_violation(evidence.outcome, first))
-        check.message = " ".join(sentences)
-        if (
-            not sentences
-            and evidence.outcome.report.get("no_kernel") is not False
-            and case.expected.size
-        ):
-            text = (
-                "The result is right, but no kernel of yours wrote it. The work of this step must "
-            )
+            evidence.place = self._at(account.violations[0].place)
+            sentences.append(self._describe_violation(account.violations[0]))
+        if sentences:
+            check.status, check.message = "failed", " ".join(sentences)
+        elif account.no_kernel and case.expected.size:
             check.kind = "integrity"
-            self._set(evidence, "refused", "library_call", text + "be done by your own kernel.")
+            text = f"The result is right, but no kernel of yours wrote it. {OWN_WORK}"
+            self._set(evidence, "refused", "library_call", text)
 
-    def _describe_violation(self, outcome: Outcome, violation: dict) -> str:
-        name = violation.get("argument")
-        bad, active = (violation.get("lanes") or [0, 0])[:2]
-        verb = {"load": "read", "store": "write", "atomic": "atomic"}.get(
-            violation.get("access"), "access"
-        )
-        program = tuple(violation.get("program") or ())
+    def _describe_violation(self, violation: Violation) -> str:
+        verb = {"load": "read", "store": "write"}.get(violation.access, "atomic access")
         text = f"Out-of-bounds {verb}"
-        if name:
-            text += f" of `{name}` (shape {_shape(violation.get('shape'))})"
-        text += f" by program {program}: {bad} of {active} lanes lie outside the tensor"
-        return text + (self._quote(outcome, violation) or ".")
+        if violation.argument:
+            text += f" of `{violation.argument}` (shape {violation.shape})"
+        text += (
+            f" by program {violation.program}: {violation.bad_lanes} of {violation.lanes} lanes lie "
+            "outside the tensor"
+        )
+        return text + (self._quote(violation.place) or ".")
 
     # --- words --------------------------------------------------------------------------------
 
@@ -215,35 +202,23 @@ class Judge:
         evidence.cause, evidence.place = cause, place
         return True
 
-    def _place(self, outcome: Outcome, record: dict) -> str:
-        filename, line = outcome.filename(record.get("file")), record.get("line")
-        if filename is None or not isinstance(line, int):
-            return ""
-        return self.submission.place(filename, line)
+    def _at(self, place: Place) -> str:
+        return self.submission.place(place.filename, place.line) if place.filename else ""
 
-    def _quote(self, outcome: Outcome, record: dict) -> str:
+    def _quote(self, place: Place) -> str:
         """ " at cell 4, line 12: `a = tl.load(a_ptrs)`." or nothing."""
-        where = self._place(outcome, record)
-        if not where:
+        if not place.filename:
             return ""
-        text = self.submission.text(outcome.filename(record["file"]), record["line"])
-        return f" at {where}: `{text}`." if text else f" at {where}."
+        text = self.submission.text(place.filename, place.line)
+        return f" at {self._at(place)}: `{text}`." if text else f" at {self._at(place)}."
 
     def _traced(self, outcome: Outcome) -> str:
         """The learner's innermost line in a faulthandler dump, which lists it first."""
         for path, line in re.findall(r'File "([^"]+)", line (\d+)', outcome.trace):
-            filename = outcome.filename(path)
-            if filename:
+            folder, filename = os.path.split(path)
+            if folder == outcome.folder:
                 return self.submission.place(filename, int(line))
         return ""
-
-
-def _records(value) -> list[dict]:
-    return [v for v in value if isinstance(v, dict)] if isinstance(value, list) else []
-
-
-def _shape(shape) -> str:
-    return str(tuple(shape)) if isinstance(shape, list | tuple) else str(shape)
 
 
 def _describe_wrong(evidence: Evidence) -> str:

@@ -46,14 +46,18 @@ def progress() -> Iterator:
     """A line that counts the cases and disappears; yields a function of step, done, total."""
     try:
         from IPython import get_ipython
-        from IPython.display import HTML, display
+        from IPython.display import display
     except ImportError:
         yield lambda step, done, total: None
         return
     if get_ipython() is None:
         yield lambda step, done, total: None
         return
-    line = display(HTML("<i>grading …</i>"), display_id=True)
+
+    def line(text: str) -> dict[str, str]:
+        return {"text/html": f"<i>{html.escape(text)}</i>" if text else "", "text/plain": text}
+
+    shown = display(line("grading …"), raw=True, display_id=True)
     last = time.monotonic()
 
     def advance(step: str, done: int, total: int) -> None:
@@ -61,12 +65,12 @@ def progress() -> Iterator:
         now = time.monotonic()
         if now - last > UPDATE_SECONDS:
             last = now
-            line.update(HTML(f"<i>grading {html.escape(step)}: {done} of {total} cases</i>"))
+            shown.update(line(f"grading {step}: {done} of {total} cases"), raw=True)
 
     try:
         yield advance
     finally:
-        line.update(HTML(""))
+        shown.update(line(""), raw=True)
 
 
 def step_html(step: StepResult) -> str:

@@ -66,8 +66,14 @@ def show(grading: Grading) -> None:
 
 def step_text(step: StepResult) -> str:
     """One step as plain text, for logs and for notebooks that show no HTML."""
-    # Without force_jupyter=False rich would show the text in a notebook by itself, too.
-    console = Console(width=100, no_color=True, force_jupyter=False, file=io.StringIO())
+    # In a notebook rich would otherwise show the text by itself, too, and with escape sequences.
+    console = Console(
+        width=100,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        file=io.StringIO(),
+    )
     console.print(_step(step))
     return console.file.getvalue()
 

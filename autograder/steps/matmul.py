@@ -69,6 +69,7 @@ def _triton_matmul_cases(rng) -> list[Case]:
         case("ragged K", 64, 64, 64 + odd(3, 60), focus="K"),
         case("ragged everywhere", odd(133, 160), odd(133, 160), odd(33, 60), focus="MNK"),
         case("smaller than a tile", odd(3, 7), odd(9, 15), odd(3, 15), focus="MNK"),
+        case("one row", 1, odd(17, 60), odd(17, 60), focus="MNK"),
         case("A transposed", 64, 64, 128, a="transposed", focus="strides:a"),
         case("B transposed", 64, 64, 128, b="transposed", focus="strides:b"),
         case("A with padded rows", 64, odd(33, 60), odd(65, 90), a="padded", focus="strides:a"),

@@ -29,6 +29,7 @@ def _cases(rng) -> list[Case]:
         _case(rng, "ragged N", 128, 64 + odd(3, 60), focus="N"),
         _case(rng, "ragged everywhere", odd(133, 190), odd(193, 250), focus="MN"),
         _case(rng, "one row", 1, odd(65, 120), focus="MN"),
+        _case(rng, "one column", odd(65, 120), 1, focus="MN"),
         _case(rng, "smaller than a tile", odd(3, 7), odd(9, 15), focus="MN"),
         _case(rng, "x already transposed", odd(33, 60), odd(65, 120), layout="transposed", focus="strides:x"),
         _case(rng, "x with padded rows", 64, 128, layout="padded", focus="strides:x"),

@@ -21,6 +21,7 @@ from autograder.worker import runner
 from autograder.worker.system import become_subreaper, kill_descendants
 
 POLL_SECONDS = 0.05
+TRACE_SECONDS = 1.0  # how long a run that is stopped gets to write down where it is
 KEPT_OUTPUT = 64 * 1024
 MAX_OUTPUT = 16 * 2**20
 MAX_PROCESSES = 64
@@ -100,7 +101,7 @@ def _watch(pid: int, reader: "_Reader", deadline: float) -> tuple[str, int]:
         now = time.monotonic()
         if now > deadline:
             os.kill(pid, signal.SIGUSR1)  # makes it write down where it is
-            reader.read(2 * POLL_SECONDS)
+            reader.wait_for("trace", TRACE_SECONDS)
             return "timed_out", 0
         if reader.total["output"] > MAX_OUTPUT:
             return "printed_too_much", 0
@@ -143,6 +144,15 @@ class _Reader:
             room = runner.MAX_REPORT if name == "report" else KEPT_OUTPUT
             self.kept[name] += data[: room - len(self.kept[name])]
             self.total[name] += len(data)
+
+    def wait_for(self, name: str, seconds: float) -> None:
+        """Reads until something has come through a pipe and no more follows, or time is up."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            before = self.total[name]
+            self.read(POLL_SECONDS)
+            if 0 < before == self.total[name]:
+                return
 
     def drain(self) -> None:
         """Takes what is left once every writer is gone."""

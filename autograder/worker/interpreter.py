@@ -49,22 +49,20 @@ class _View:
     def near(self, addresses: np.ndarray) -> np.ndarray:
         return (addresses >= self.storage_start) & (addresses < self.storage_end)
 
-    def index(self, addresses: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-        """Element indices of each address, and which addresses are elements of the view.
+    def contains(self, addresses: np.ndarray) -> np.ndarray:
+        """Which addresses are those of elements of the view.
 
         Divides by the strides from the largest to the smallest: exact for every view whose rows
         do not overlap, which all that PyTorch makes are.
         """
         rest = addresses.astype(np.int64) - self.start
         inside = np.full(rest.shape, all(self.shape))
-        indices: list[np.ndarray] = [np.zeros_like(rest)] * len(self.shape)
         for axis in sorted(range(len(self.shape)), key=lambda i: -self.strides[i]):
             if self.strides[axis] == 0 or self.shape[axis] == 1:
                 continue
-            indices[axis] = rest // self.strides[axis]
-            rest = rest % self.strides[axis]
-            inside &= (indices[axis] >= 0) & (indices[axis] < self.shape[axis])
-        return indices, inside & (rest == 0)
+            index, rest = np.divmod(rest, self.strides[axis])
+            inside &= (index >= 0) & (index < self.shape[axis])
+        return inside & (rest == 0)
 
 
 class AddressCheck:
@@ -145,7 +143,7 @@ class AddressCheck:
         for view in self._views:
             if not bad.any():
                 break
-            bad &= ~(view.near(addresses) & view.index(addresses)[1])
+            bad &= ~(view.near(addresses) & view.contains(addresses))
         if not bad.any():
             return mask
         self._report(kind, addresses, active, bad)
@@ -171,23 +169,20 @@ class AddressCheck:
             return
         lane = tuple(int(i) for i in np.argwhere(bad)[0])
         address = addresses[lane]
-        view = min(self._views, key=lambda v: _distance(v, int(address)), default=None)
-        report = {
-            "access": kind,
-            "argument": view.name if view else None,
-            "shape": list(view.shape) if view else None,
-            "program": list(triton_interpreter.interpreter_builder.grid_idx),
-            "lane": list(lane),
-            "lanes": [int(bad.sum()), int(active.sum())],
-            "tile": list(addresses.shape),
-            "bad_axes": _axes(bad),
-            **self._where(),
-        }
-        if view is not None:
-            indices, _ = view.index(addresses[lane].reshape(1))
-            report["index"] = [int(i[0]) for i in indices]
-            report["past_end"] = (int(address) - view.start) // view.itemsize
-        self.violations.append(report)
+        nowhere = _View("", 0, 0, 0, 1, (), ())  # a kernel without tensor arguments
+        view = min(self._views, key=lambda v: _distance(v, int(address)), default=nowhere)
+        self.violations.append(
+            {
+                "access": kind,
+                "argument": view.name,
+                "shape": list(view.shape),
+                "program": list(triton_interpreter.interpreter_builder.grid_idx),
+                "bad_lanes": int(bad.sum()),
+                "lanes": int(active.sum()),
+                "elements_off": (int(address) - view.start) // view.itemsize,
+                **self._where(),
+            }
+        )
 
     def _undefined(self, ptrs):
         """What a masked lane reads when the kernel gave no `other`: made visible as NaN."""
@@ -236,17 +231,6 @@ def _distance(view: _View, address: int) -> int:
     if view.storage_start <= address < view.storage_end:
         return 0
     return min(abs(address - view.storage_start), abs(address - view.storage_end))
-
-
-def _axes(bad: np.ndarray) -> list[int]:
-    """Tile axes along which the bad lanes form a tail: [1] means whole columns at the end."""
-    axes = []
-    for axis in range(bad.ndim):
-        others = tuple(i for i in range(bad.ndim) if i != axis)
-        touched = bad.any(axis=others) if others else bad
-        if not touched.all():
-            axes.append(axis)
-    return axes
 
 
 def speed_up() -> None:

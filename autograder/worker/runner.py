@@ -85,7 +85,7 @@ def _describe(result, operands) -> dict:
         "shape": list(result.shape),
         "dtype": str(result.dtype).removeprefix("torch."),
         "contiguous": result.is_contiguous(),
-        "alias": shared.get(result.untyped_storage().data_ptr()),
+        "alias": shared.get(result.untyped_storage().data_ptr(), -1),
     }
 
 

@@ -1,0 +1,175 @@
+"""A run's own account of itself, checked at the border: from untrusted bytes to plain values.
+
+Everything in it is evidence for a diagnosis and may be a lie. What is not exactly of the expected
+form counts as no account at all. Must never raise, whatever the bytes are.
+"""
+
+import json
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a cell's file; `filename` is empty where no learner's line is known."""
+
+    filename: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Violation:
+    """The first lanes of an access outside every tensor that the kernel was given."""
+
+    access: str  # load, store or atomic
+    argument: str  # the nearest tensor argument
+    shape: tuple[int, ...]
+    program: tuple[int, ...]
+    bad_lanes: int
+    lanes: int
+    elements_off: int  # distance from the argument's first element
+    place: Place
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch: its grid, its integer constexprs, and which arguments it touched."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    constexprs: dict[str, int]
+    loads: tuple[str, ...]
+    stores: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Work that was not the learner's kernel's: what did it, and what it was used as."""
+
+    what: str
+    used_as: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Error:
+    """An exception: its type and text, and the learner's line that raised it."""
+
+    type: str
+    message: str
+    not_implemented: bool
+    place: Place
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the function returned. `alias` is the index of the operand whose memory it is, or -1."""
+
+    type: str
+    shape: tuple[int, ...] = ()
+    dtype: str = ""
+    contiguous: bool = False
+    alias: int = -1
+
+
+@dataclass(frozen=True)
+class Account:
+    """Everything that a run tells. `stage` is how far it came: import, call or result."""
+
+    stage: str
+    result: Result | None
+    error: Error | None
+    refusal: Refusal | None
+    no_kernel: bool
+    violations: tuple[Violation, ...]
+    unfilled: tuple[Place, ...]
+    launches: tuple[Launch, ...]
+
+
+def parse(data: bytes, folder: str) -> Account | None:
+    """The account in `data`, or None if it is not one; `folder` is where the run's cells lay."""
+    try:
+        return _account(json.loads(data), folder)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def _account(told: dict, folder: str) -> Account:
+    return Account(
+        stage=_text(told["stage"]),
+        result=_result(told["result"]) if told.get("result") else None,
+        error=_error(told["error"], folder) if told.get("error") else None,
+        refusal=_refusal(told["refusal"], folder) if told.get("refusal") else None,
+        no_kernel=told["no_kernel"] is not False,
+        violations=tuple(_violation(v, folder) for v in told["violations"]),
+        unfilled=tuple(_place(p, folder) for p in told["unfilled"]),
+        launches=tuple(map(_launch, told["launches"])),
+    )
+
+
+def _result(told: dict) -> Result:
+    if told["type"] != "Tensor":
+        return Result(_text(told["type"]))
+    return Result(
+        "Tensor",
+        _integers(told["shape"]),
+        _text(told["dtype"]),
+        told["contiguous"] is True,
+        int(told["alias"]),
+    )
+
+
+def _error(told: dict, folder: str) -> Error:
+    return Error(
+        _text(told["type"]),
+        _text(told["message"]),
+        told["not_implemented"] is True,
+        _place(told, folder),
+    )
+
+
+def _refusal(told: dict, folder: str) -> Refusal:
+    return Refusal(_text(told["what"]), _text(told["used_as"]), _place(told, folder))
+
+
+def _violation(told: dict, folder: str) -> Violation:
+    return Violation(
+        _text(told["access"]),
+        _text(told["argument"]),
+        _integers(told["shape"]),
+        _integers(told["program"]),
+        int(told["bad_lanes"]),
+        int(told["lanes"]),
+        int(told["elements_off"]),
+        _place(told, folder),
+    )
+
+
+def _launch(told: dict) -> Launch:
+    return Launch(
+        _text(told["kernel"]),
+        _integers(told["grid"]),
+        {_text(name): int(value) for name, value in told["constexprs"].items()},
+        tuple(map(_text, told["loads"])),
+        tuple(map(_text, told["stores"])),
+    )
+
+
+def _place(told: dict, folder: str) -> Place:
+    """A place inside the run's folder; any other file is not the learner's."""
+    path, line = told["file"], told["line"]
+    if not isinstance(path, str) or not path.startswith(folder + os.sep):
+        return Place()
+    return Place(path[len(folder) + 1 :], int(line))
+
+
+def _integers(told: list) -> tuple[int, ...]:
+    if not isinstance(told, list):
+        raise TypeError("a list was expected")
+    return tuple(map(int, told))
+
+
+def _text(told: str) -> str:
+    if not isinstance(told, str):
+        raise TypeError("text was expected")
+    return told
