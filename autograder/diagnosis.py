@@ -15,6 +15,7 @@ import numpy as np
 from autograder import causes, course
 from autograder.account import Violation
 from autograder.result import Hint
+from autograder.steps.case import Case
 from autograder.verdict import Evidence
 
 USUAL_TILES = {16, 32, 64, 128}
@@ -288,26 +289,35 @@ def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:
     if any(e.case.focus == "" for e in failed):
         return ""
     focuses = {e.case.focus for e in failed}
-    for dimension in "KMN":
-        if dimension in focuses and not focuses & ({"K", "M", "N"} - {dimension}):
-            name = "the length" if len(failed[0].case.shape) == 1 else dimension
-            return (
-                f"Your kernel is right except when {name} is not a multiple of "
-                f"{_tile_along(dimension, failed)}."
-            )
-    names = ", ".join(f"“{e.case.name}”" for e in failed[:4])
+    ragged = [d for d in "MNK" if d in focuses]
+    names = _dimension_names(failed[0].case)
+    if ragged and all(any(_is_ragged(e, names[d]) for d in ragged) for e in failed):
+        tile = _tile_along(names[ragged[0]], failed) if len(ragged) == 1 else "its tile"
+        either = " or ".join(names[d] for d in ragged)
+        return f"Your kernel is right except when {either} is not a multiple of {tile}."
+    quoted = ", ".join(f"“{e.case.name}”" for e in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    return f"Your kernel is right except in: {names}{more}."
+    return f"Your kernel is right except in: {quoted}{more}."
 
 
-def _tile_along(dimension: str, failed: list[Evidence]) -> str:
+def _is_ragged(e: Evidence, name: str) -> bool:
+    return e.case.size[name] % max(tiles_of(e)) != 0
+
+
+def _dimension_names(case: Case) -> dict[str, str]:
+    """What the step calls its dimensions: {"M": "R", "N": "C"} for `scale_rows`."""
+    names = [name for name, value in case.size.items() if isinstance(value, int)]
+    return dict(zip("MNK", names if len(names) > 1 else names * 2))
+
+
+def _tile_along(name: str, failed: list[Evidence]) -> str:
     """The tile's size along a dimension, if the kernel's constexpr names or values tell it."""
     sizes = {
         value
         for e in failed
         for launch in e.launches
-        for name, value in launch.constexprs.items()
-        if name.upper().endswith(dimension)
+        for constexpr, value in launch.constexprs.items()
+        if constexpr.upper().endswith(name)
     } or tiles_of(failed[0])
     return str(sizes.pop()) if len(sizes) == 1 else "its tile"
 
