@@ -102,8 +102,10 @@ def grade(paths, steps, device, speed, seed, timeout, **outputs):
                 grading.grade_submission(submission, its_steps, sandbox, settings, progress)
             )
     result = Grading(seed, describe(), results)
+    unwritten = _write(outputs, result)
     _show(result)
-    _write(outputs, result)
+    if unwritten:
+        raise BadInput("; ".join(unwritten))
     sys.exit(0 if result.passed else 1)
 
 
@@ -142,8 +144,8 @@ def _show(result: Grading) -> None:
         click.echo(f"autograder: no job summary ({error.strerror})", err=True)
 
 
-def _write(outputs: dict[str, Path], result: Grading) -> None:
-    """Writes every report that can be written; raises BadInput for those that cannot."""
+def _write(outputs: dict[str, Path], result: Grading) -> list[str]:
+    """Writes every report that can be written; returns a sentence on each that cannot."""
     from autograder.report import gradescope, html, junit
 
     makers = {
@@ -158,8 +160,7 @@ def _write(outputs: dict[str, Path], result: Grading) -> None:
             write_whole(path, makers[name]().encode())
         except OSError as error:
             failed.append(f"--{name} {path}: cannot be written ({error.strerror})")
-    if failed:
-        raise BadInput("; ".join(failed))
+    return failed
 
 
 @main.command()

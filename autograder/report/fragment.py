@@ -18,13 +18,14 @@ MARKS = {
 }
 WRONG = ("✗", "var(--wrong,#d64545)")
 KEPT_PRINTED = 4000
+SHOWN_FAILED = 4
 LEVELS = ("What was seen", "Where to look", "What to do, and what to read")
 INDENT = "margin:4px 0 4px 1.2em"
 
 
 def step_html(step: StepResult) -> str:
     """The result of one step: marks, hint, error map, checks, and what the code printed."""
-    colour = mark_of(step)[1]
+    colour = _mark(step)[1]
     parts = [
         f'<div style="border-left:4px solid {colour};padding:2px 0 2px 12px;margin:8px 0">',
         f"<div>{marked(step)} <b>{escaped(step.step)}</b> &nbsp; ",
@@ -36,22 +37,34 @@ def step_html(step: StepResult) -> str:
     picture = next((c for c in step.failed if c.error_map), None)
     if picture:
         parts.append(_picture(picture.name, picture.error_map))
-    parts += [_failed(check) for check in step.failed]
+    parts.append(_all_failed(step.failed))
     parts += [_unmeasured(check) for check in step.checks if check.status == "not_measured"]
     parts.append(_passed([c for c in step.checks if c.status == "passed"]))
     parts.append(_printed(printed(step, KEPT_PRINTED)))
     return "".join(parts) + "</div>"
 
 
-def mark_of(step: StepResult) -> tuple[str, str]:
-    """A sign and a colour for a step."""
-    return MARKS["passed"] if step.passed else MARKS.get(step.status, WRONG)
+def verdict_mark(passed: bool) -> str:
+    """A sign for a whole submission."""
+    sign, colour = MARKS["passed"] if passed else WRONG
+    return _sign(sign, colour, "passed" if passed else "not passed")
 
 
 def marked(step: StepResult) -> str:
-    """The sign of a step in its colour, with its meaning for those who do not see it."""
-    sign, colour = mark_of(step)
-    return f'<span role="img" aria-label="{status(step)}" style="color:{colour}">{sign}</span>'
+    """A sign for a step."""
+    return _sign(*_mark(step), status(step))
+
+
+def _mark(step: StepResult) -> tuple[str, str]:
+    return MARKS["passed"] if step.passed else MARKS.get(step.status, WRONG)
+
+
+def _sign(sign: str, colour: str, meaning: str) -> str:
+    """A coloured sign, with its meaning for those who do not see it."""
+    return (
+        f'<span role="img" aria-label="{meaning}" title="{meaning}" style="color:{colour}">'
+        f"{sign}</span>"
+    )
 
 
 def escaped(text: str) -> str:
@@ -77,6 +90,16 @@ def _hint(hint: Hint) -> str:
             f'<div style="{INDENT}">{with_code(text)}</div>{inner}</details>'
         )
     return inner
+
+
+def _all_failed(checks: list[Check]) -> str:
+    """Those that are many say the same: the first ones, the others one click away."""
+    first = "".join(map(_failed, checks[:SHOWN_FAILED]))
+    others = checks[SHOWN_FAILED:]
+    if not others:
+        return first
+    more = "".join(map(_failed, others))
+    return f'{first}<details style="margin:3px 0"><summary>{len(others)} more</summary>{more}</details>'
 
 
 def _failed(check: Check) -> str:
@@ -129,13 +152,15 @@ def _picture(name: str, error_map: ErrorMap) -> str:
             shades.setdefault(shade, []).append(f"M{j} {i}h.93v.93h-.93z")
     paths = "".join(
         f'<path style="fill:{WRONG[1] if shade else "currentColor"}" '
-        f'fill-opacity="{0.25 + 0.75 * shade if shade else 0.15:.2f}" d="{"".join(squares)}"/>'
+        f'fill-opacity="{0.4 + 0.6 * shade if shade else 0.15:.2f}" d="{"".join(squares)}"/>'
         for shade, squares in sorted(shades.items())
     )
     wrong = sum(share > 0 for row in error_map.share for share in row)
+    block = error_map.block
+    area = f"{block} × {block}" if error_map.rows > 1 else f"{block} elements"
     label = (
         f"Where the result is wrong in the case “{escaped(name)}”: {error_map.rows} × "
-        f"{error_map.cols} elements, one square for {error_map.block} × {error_map.block}; "
+        f"{error_map.cols} elements, one square for {area}; "
         f"{wrong} of {rows * cols} squares hold wrong elements"
     )
     side = 14

@@ -5,7 +5,7 @@ opened or printed. Everything that a submission chose is escaped. Must never dec
 show it.
 """
 
-from autograder.report.fragment import escaped, marked, step_html
+from autograder.report.fragment import escaped, marked, step_html, verdict_mark
 from autograder.report.words import command
 from autograder.result import Grading, SubmissionResult
 
@@ -35,6 +35,7 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 td.path { min-width: 12rem; overflow-wrap: anywhere; }
 .submission { border-top: 1px solid var(--line); padding: .4rem 0; }
 .submission > summary { font-weight: 600; }
+main [id] { scroll-margin-top: 4rem; }
 .small { font-size: .875rem; }
 @media print {
   body { max-width: none; padding: 0; }
@@ -91,8 +92,8 @@ def _contents(grading: Grading) -> str:
             for name in names
         )
         rows.append(
-            f'<tr><td class="path"><a href="#s{number}">{escaped(submission.path)}</a></td>'
-            f'<td class="number">{_points(submission)}</td>{cells}</tr>\n'
+            f'<tr><td class="path"><a href="#s{number}">{_path(submission)}</a></td>'
+            f'<td class="number">{verdict_mark(submission.passed)} {_points(submission)}</td>{cells}</tr>\n'
         )
     return (
         '<nav aria-labelledby="contents"><h2 id="contents">Submissions</h2><div class="wide">'
@@ -105,13 +106,19 @@ def _submission(grading: Grading, submission: SubmissionResult, number: int, ope
     # The anchor lies inside, so that a browser that follows a link to it opens the part.
     parts = [
         f'<details class="submission"{" open" if opened else ""}><summary>',
-        f"{escaped(submission.path)} &nbsp; {_points(submission)} points</summary>",
+        f"{verdict_mark(submission.passed)} {_path(submission)} &nbsp; ",
+        f"{_points(submission)} points</summary>",
         f'<div id="s{number}">\n',
     ]
     for step in submission.steps:
         repeat = escaped(command(grading, submission, step))
         parts.append(f'{step_html(step)}<div class="small">Repeat: <code>{repeat}</code></div>\n')
     return "".join(parts) + "</div></details>\n"
+
+
+def _path(submission: SubmissionResult) -> str:
+    """The path, which a narrow screen breaks after a slash rather than anywhere."""
+    return escaped(submission.path).replace("/", "/<wbr>")
 
 
 def _points(submission: SubmissionResult) -> str:
