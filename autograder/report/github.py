@@ -147,8 +147,8 @@ def _item(check: Check) -> str:
 
 def _text(text: str) -> str:
     """Words that Markdown shows as they are, on one line: no link, no HTML, no markup but code."""
-    return marking_code(" ".join(printable(text).split()), _escaped)
+    return marking_code(text, _escaped)
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", re.sub(r"\s+", " ", printable(text)))

@@ -113,7 +113,7 @@ def _counts(step: StepResult) -> Text:
 def _check(check: Check) -> Text:
     return Text.assemble(
         (worded(check.status), f"bold {STYLES[check.status]}"),
-        f"  {titled(check)}: ",
+        printable(f"  {titled(check)}: "),
         printable(check.message),
     )
 
