@@ -199,6 +199,48 @@ def test_three_hundred_submissions_stay_a_small_page():
     assert text.count('<details class="submission">') == 300
 
 
+@pytest.fixture
+def opened(chromium, grading, tmp_path):
+    """Opens the page of a grading on a phone, in the dark; returns it and what it asked for."""
+    file = tmp_path / "report.html"
+    file.write_bytes(html.page(grading).encode())
+    context = chromium.new_context(viewport={"width": 380, "height": 800}, color_scheme="dark")
+    page, asked = context.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: asked.append(message.text))
+    page.on("dialog", lambda dialog: asked.append(dialog.message))
+    page.goto(file.as_uri())
+    yield page, asked
+    assert asked == [file.as_uri()]
+    context.close()
+
+
+def test_a_link_in_the_contents_opens_its_submission(opened):
+    page, _ = opened
+    assert page.locator("main > details[open]").count() == 0
+    page.locator("nav a").nth(2).click()
+    assert page.locator("main > details").nth(2).get_attribute("open") is not None
+    assert page.locator("main > details[open]").count() == 1
+
+
+def test_the_page_fits_a_phone_and_is_dark(opened):
+    page, _ = opened
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(map(int, re.findall(r"\d+", paper)[:3])) < 150
+
+
+def test_print_shows_what_is_closed_on_the_screen_on_white_paper(opened):
+    page, _ = opened
+    text = page.get_by_text("still running after 10 s")
+    assert not text.is_visible()
+    page.emulate_media(media="print")
+    assert text.is_visible()
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"
+
+
 # --- JUnit ------------------------------------------------------------------------------------
 
 # Attributes and children that readers of JUnit XML know, in the order in which they may come.

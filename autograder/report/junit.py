@@ -6,9 +6,10 @@ Points, seed and environment are properties of the suite. Must never decide a ve
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from autograder.report.words import printable, sizes
+from autograder.report.words import cut, printable, sizes
 from autograder.result import Check, Grading, StepResult, SubmissionResult
 
+KEPT_PRINTED = 4000
 # What JUnit calls a check that did not pass. An error is a run that came to no result.
 ELEMENTS = {
     "failed": "failure",
@@ -62,7 +63,7 @@ def _case(suite: Element, classname: str, check: Check) -> None:
             found.set("type", check.status)
             found.text = "\n".join(filter(None, (message, printable(sizes(check)))))
     if check.printed.strip():
-        SubElement(case, "system-out").text = printable(check.printed)
+        SubElement(case, "system-out").text = cut(check.printed, KEPT_PRINTED)
 
 
 def _count(element: Element, checks: list[Check]) -> None:

@@ -48,7 +48,11 @@ def marking_code(text: str, escape: Callable[[str], str]) -> str:
 
 def printed(step: StepResult, most: int) -> str:
     """What the code printed in the first case that did, cut after `most` characters."""
-    text = next((c.printed for c in step.checks if c.printed.strip()), "")
+    return cut(next((c.printed for c in step.checks if c.printed.strip()), ""), most)
+
+
+def cut(text: str, most: int) -> str:
+    """The printable text without its last empty lines, and at most so many characters of it."""
     text = printable(text).rstrip()
     return text if len(text) <= most else f"{text[:most]}\n… (cut: {len(text) - most} more)"
 
