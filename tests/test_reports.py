@@ -534,9 +534,11 @@ def test_a_graded_submission_is_never_overwritten(refuses, tmp_path, option):
     submission = tmp_path / "mine.py"
     submission.write_text("def vector_add(x, y):\n    return x\n")
     (tmp_path / "link").symlink_to(submission)
+    # As where small letters and capitals are the same: another path, but the same file.
+    os.link(submission, tmp_path / "twin")
     before = submission.read_text()
-    for graded, path in ((submission, submission), (tmp_path, tmp_path / "link")):
-        assert "this file is graded; name another one" in refuses(graded, option, path)
+    for path in (submission, tmp_path / "link", tmp_path / "twin"):
+        assert "this file is graded; name another one" in refuses(tmp_path, option, path)
     assert submission.read_text() == before
 
 
