@@ -43,13 +43,15 @@ def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
             break
     else:
         cause = step.task.otherwise
-    return hint_for(cause, step, _scope(evidence, failed), _seen(failed, cause))
+    return hint_for(cause, step, _scope(evidence, failed), _where(failed, cause))
 
 
-def hint_for(cause: str, step: course.Step, *seen: str) -> Hint:
-    """The hint for a known cause, after what was seen."""
-    text = " ".join([*filter(None, seen), causes.CAUSES[cause].advice])
-    return Hint(cause, text, causes.reading(cause, step.chapter, step.folder))
+def hint_for(cause: str, step: course.Step, seen: str = "", where: str = "") -> Hint:
+    """The hint for a known cause; `seen` and `where` are sentences, or empty."""
+    advice = causes.CAUSES[cause].advice
+    read = causes.reading(cause, step.chapter, step.folder)
+    text = " ".join(filter(None, (seen, where, advice)))
+    return Hint(cause, text, read, [seen, where, f"{advice} Read `{read}`."])
 
 
 # --- rules ------------------------------------------------------------------------------------
@@ -322,8 +324,8 @@ def _tile_along(name: str, failed: list[Evidence]) -> str:
     return str(sizes.pop()) if len(sizes) == 1 else "its tile"
 
 
-def _seen(failed: list[Evidence], cause: str) -> str:
-    """What was seen at which line, for the causes where a line is known."""
+def _where(failed: list[Evidence], cause: str) -> str:
+    """Which line to look at, and what happened there, for the causes where a line is known."""
     if cause in PAST_THE_END:
         for e in failed:
             for violation in e.violations[:1]:
