@@ -162,16 +162,88 @@ def _only_some_cases(evidence, failed, step) -> str:
     return ""
 
 
+def _tuning(evidence, failed, step) -> str:
+    """Right with every config alone, and wrong when tuned: what tuning or a second call adds."""
+    kinds = {e.tuning for e in failed}
+    if "config" in kinds:
+        return ""
+    return "autotune_in_place" if kinds & {"tuning", "again"} else "autotune_key"
+
+
+def _grid_of_a_config(evidence, failed, step) -> str:
+    """Fewer programs than the config's tiles ask for, and not by rounding down."""
+    for e in failed:
+        if e.tuner is None or e.tuner.configs < 2 or e.unwritten is None or not e.unwritten.any():
+            continue
+        rows, cols = np.atleast_2d(e.unwritten).shape
+        bm, bn = (_named_tiles(e, name) for name in "MN")
+        for tall, wide in itertools.product(bm, bn):
+            up = (-(-rows // tall), -(-cols // wide))
+            down = (rows // tall, cols // wide)
+            counts = {a * b for a in (up[0], down[0]) for b in (up[1], down[1])}
+            if _programs(e) not in counts and _programs(e) < up[0] * up[1]:
+                return "autotune_grid"
+    return ""
+
+
+def _named_tiles(e: Evidence, dimension: str) -> set[int]:
+    """Tile sizes by the constexpr's name (BLOCK_M, BN), or all where names tell nothing."""
+    named = {
+        value
+        for launch in e.launches
+        for name, value in launch.constexprs.items()
+        if name.upper().startswith(("B", "TILE")) and name.upper().endswith(dimension)
+    }
+    return named or tiles_of(e)
+
+
+def _group_not_clamped(evidence, failed, step) -> str:
+    """Every tile has a program, whole tiles are missing, and programs are numbered in groups."""
+    for e in _with_wrong_values(failed):
+        grouped = any(
+            "GROUP" in name.upper() for launch in e.launches for name in launch.constexprs
+        )
+        if not grouped or not e.unwritten.any() or e.unwritten.all():
+            continue
+        rows, cols = np.atleast_2d(e.unwritten).shape
+        for bm, bn in itertools.product(_named_tiles(e, "M"), _named_tiles(e, "N")):
+            if _programs(e) == -(-rows // bm) * -(-cols // bn) and _whole_tiles_missing(e, bm, bn):
+                return "group_not_clamped"
+    return ""
+
+
+def _whole_tiles_missing(e: Evidence, bm: int, bn: int) -> bool:
+    hole = np.atleast_2d(e.unwritten)
+    rows, cols = np.indices(hole.shape)
+    first = hole[rows // bm * bm, cols // bn * bn]  # of each element's tile
+    return bool((hole == first).all())
+
+
+def _races(evidence, failed, step) -> str:
+    raced = any(e.outcome.account and e.outcome.account.races for e in failed)
+    return "race" if raced else ""
+
+
+def _hints(evidence, failed, step) -> str:
+    untrue = any(e.outcome.account and e.outcome.account.hints for e in failed)
+    return "hint_untrue" if untrue else ""
+
+
 RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] = (
     _plain,
     _raised,
+    _tuning,
+    _races,
     _same_as_a_known_mistake,
+    _grid_of_a_config,
+    _group_not_clamped,
     _output_read,
     _not_written,
     _beyond_32_bits,
     _stray_store,
     _stray_load,
     _undefined_lanes,
+    _hints,
     _rounding,
     _only_some_cases,
 )
@@ -197,7 +269,8 @@ def _equal(e: Evidence, answer: np.ndarray) -> bool:
         return False
     both_nan = np.isnan(answer) & np.isnan(e.actual)  # agrees, but tells nothing
     with np.errstate(invalid="ignore"):
-        slack = 4 * e.case.bound + 2.0**-9 * np.abs(answer) * (e.case.dtype == "float16")
+        half = {"float16": 2.0**-9, "bfloat16": 2.0**-6}.get(e.case.dtype, 0)
+        slack = 4 * e.case.bound + half * np.abs(answer)
         close = np.abs(answer - e.actual) <= slack
     telling = close & (np.abs(answer - e.case.expected) > 8 * e.case.bound)
     return bool((both_nan | close).all() and telling.any())
@@ -285,6 +358,11 @@ PAST_THE_END = {
 
 def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:
     """ "Your kernel is right except when K is not a multiple of 32." where the cases say so."""
+    alone = {e.tuner.chosen for e in failed if e.tuner and e.tuning == "config"}
+    if alone and any(e.tuner and e.tuner.chosen not in alone for e in evidence if not e.failed):
+        return "Your kernel is right with its other configs."
+    if all(e.tuning != "config" for e in failed):
+        return "Your kernel is right with every config by itself, but not when it is tuned."
     if any(e.case.focus == "" for e in failed):
         return ""
     focuses = {e.case.focus for e in failed}
