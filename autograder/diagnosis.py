@@ -100,7 +100,8 @@ def _not_written(evidence, failed, step) -> str:
 def _output_read(evidence, failed, step) -> str:
     """The kernel reads the memory it writes, so that the sum starts with what lay there."""
     for e in _with_wrong_values(failed):
-        if any(set(launch.loads) & set(launch.stores) for launch in e.launches):
+        unset = np.isnan(e.actual[e.wrong]).all() and not e.violations
+        if unset and any(set(launch.loads) & set(launch.stores) for launch in e.launches):
             return "accumulator_not_zeroed"
     return ""
 
@@ -198,18 +199,24 @@ def _named_tiles(e: Evidence, dimension: str) -> set[int]:
 
 
 def _group_not_clamped(evidence, failed, step) -> str:
-    """Every tile has a program, whole tiles are missing, and programs are numbered in groups."""
-    for e in _with_wrong_values(failed):
-        grouped = any(
-            "GROUP" in name.upper() for launch in e.launches for name in launch.constexprs
-        )
-        if not grouped or not e.unwritten.any() or e.unwritten.all():
-            continue
-        rows, cols = np.atleast_2d(e.unwritten).shape
-        for bm, bn in itertools.product(_named_tiles(e, "M"), _named_tiles(e, "N")):
-            if _programs(e) == -(-rows // bm) * -(-cols // bn) and _whole_tiles_missing(e, bm, bn):
-                return "group_not_clamped"
-    return ""
+    """Programs are numbered in groups, and whole tiles are missing where the last group is short."""
+    holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
+    return "group_not_clamped" if holes and all(map(_last_group_short, holes)) else ""
+
+
+def _last_group_short(e: Evidence) -> bool:
+    groups = {
+        value
+        for launch in e.launches
+        for name, value in launch.constexprs.items()
+        if "GROUP" in name.upper() and value > 0
+    }
+    rows, cols = np.atleast_2d(e.unwritten).shape
+    for bm, bn in itertools.product(_named_tiles(e, "M"), _named_tiles(e, "N")):
+        tall, wide = -(-rows // bm), -(-cols // bn)
+        if any(tall % group for group in groups) and _programs(e) == tall * wide:
+            return _whole_tiles_missing(e, bm, bn)
+    return False
 
 
 def _whole_tiles_missing(e: Evidence, bm: int, bn: int) -> bool:
@@ -219,9 +226,18 @@ def _whole_tiles_missing(e: Evidence, bm: int, bn: int) -> bool:
     return bool((hole == first).all())
 
 
+def _only_some_configs(evidence, failed, step) -> str:
+    """Right with one config, wrong with another where no size is ragged: a number stands fixed."""
+    wrong = {e.tuner.chosen for e in failed if e.tuner and e.tuning == "config"}
+    right = {e.tuner.chosen for e in evidence if e.tuner and e.tuning == "config"} - wrong
+    plain = any(e.case.focus in ("", "rectangular") for e in failed if e.tuner)
+    return "tile_dimensions_confused" if right and plain else ""
+
+
 def _races(evidence, failed, step) -> str:
+    """Stray stores land on other programs' elements as well: they come first."""
     raced = any(e.outcome.account and e.outcome.account.races for e in failed)
-    return "race" if raced else ""
+    return "race" if raced and not any(e.violations for e in failed) else ""
 
 
 def _hints(evidence, failed, step) -> str:
@@ -237,6 +253,7 @@ RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] 
     _same_as_a_known_mistake,
     _grid_of_a_config,
     _group_not_clamped,
+    _only_some_configs,
     _output_read,
     _not_written,
     _beyond_32_bits,

@@ -44,7 +44,8 @@ def tuning(cases: list[Case], configs: int, prunes: bool) -> list[tuple[str, lis
         return Run(case, None, winner, before=(earlier,), tuning="after")
 
     same_type = [c for c in cases if c.dtype == first.dtype and c.focus in ("M", "N", "K")]
-    shapes = list({c.focus: c for c in same_type}.values())
+    # The first of each: it differs from the plain case in one dimension alone.
+    shapes = list({c.focus: c for c in reversed(same_type)}.values())[::-1]
     # Only a kernel that prunes by shape can be wrong by the config of another shape.
     winners = range(configs) if prunes else (0,)
     others = [after(case, first, winner) for case in shapes for winner in winners]

@@ -174,9 +174,9 @@ class Judge:
 
     def _values(self, evidence: Evidence, account: Account, arena: Arena) -> None:
         case, check = evidence.case, evidence.check
-        evidence.actual = arena.result().astype(np.float64)
         evidence.unwritten = arena.unwritten()
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # NaN of any kind
+            evidence.actual = arena.result().astype(np.float64)
             evidence.wrong = ~(np.abs(evidence.actual - case.expected) <= case.bound)
         sentences = []
         if evidence.wrong.any():

@@ -10,6 +10,8 @@ from autograder.steps.case import Case, Operand, Task, expanded, normal, ragged
 def _case(rng, name: str, rows: int, cols: int, dtype="float32", layout="contiguous", focus=""):
     draw = expanded if layout == "expanded" else normal
     x = draw(rng, (rows, cols), dtype)
+    if dtype == "bfloat16":
+        x = x * np.float32(2**20)  # exact, and more than float16 can hold
     expected = np.ascontiguousarray(x.T).astype(np.float64)
     size = {"M": rows, "N": cols, "dtype": dtype}
     if layout != "contiguous":

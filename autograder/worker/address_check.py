@@ -228,9 +228,9 @@ class AddressCheck:
             return
         first = addresses.reshape(-1)[int(np.argmax(active))]
         for view in self._views:
-            names = self._touched["loads" if kind == "load" else "stores"]
-            if view.near(first) and view.name not in names:
-                names.append(view.name)
+            for verb in ("loads", "stores") if kind == "atomic" else (f"{kind}s",):
+                if view.near(first) and view.name not in self._touched[verb]:
+                    self._touched[verb].append(view.name)
 
     def _count(self, kind: str, ptrs, active: np.ndarray) -> None:
         moved = int(active.sum()) * max(1, ptrs.get_element_ty().primitive_bitwidth // 8)

@@ -107,11 +107,10 @@ class Tuning:
         return [told] * len(quantiles or (0.5,))
 
     def _note(self, tuner: Autotuner, chosen, configs: int = 0) -> None:
-        parts = [f"{name}={value}" for name, value in chosen.kwargs.items()]
-        parts += [f"num_warps={chosen.num_warps}", f"num_stages={chosen.num_stages}"]
+        shown = chosen.kwargs or {"num_warps": chosen.num_warps, "num_stages": chosen.num_stages}
         self.tuners[id(tuner)] = {
             "kernel": tuner.base_fn.__name__,
             "configs": configs or len(tuner.configs),
             "prunes": bool(tuner.early_config_prune or tuner.perf_model),
-            "chosen": ", ".join(parts),
+            "chosen": ", ".join(f"{name}={value}" for name, value in shown.items()),
         }
