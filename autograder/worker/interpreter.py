@@ -55,7 +55,10 @@ def _no_borrowed_names() -> None:
         names = self.fn.__globals__
         own = set(names)
         try:
-            return compile_and_exec(self, tree)
+            function = compile_and_exec(self, tree)
+            # As text, which it would be now, only `tl.constexpr` is known and no other spelling.
+            function.__annotations__ = self.fn.__annotations__
+            return function
         finally:
             for name in set(names) - own:
                 del names[name]
