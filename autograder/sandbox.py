@@ -32,6 +32,7 @@ GRACE_SECONDS = 10  # between a run's own limit and giving up on its guard
 MARK = "AUTOGRADER_WORKER"  # in the environment of every process that descends from a zygote
 # All that a run may see of the grader's environment, which may hold passwords and tokens.
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
+END_SECONDS = 0.2  # for a killed process to be gone
 SEAL_SECONDS = 0.5  # a process of the system that looks at an ended one may keep it for a moment
 
 
@@ -96,8 +97,9 @@ class Sandbox:
 
     def layers(self) -> dict[str, Layer]:
         """The layers of isolation by name, as the worker found them when it started."""
-        self.wait_until_ready()
-        return self._layers
+        with self._lock:
+            self.wait_until_ready()
+            return self._layers
 
     def run(self, job: dict, arena_fd: int) -> Outcome:
         """One run of a submission; `job` as worker/runner.py reads it.
@@ -126,6 +128,7 @@ class Sandbox:
                     return Outcome("lost")
                 outcome = _outcome(connection.recv_bytes(MAX_ANSWER))
             except (EOFError, OSError):
+                self._replace_if_ended(zygote)
                 return Outcome("lost")
         if outcome.end == "not_isolated":
             raise WorkerError(
@@ -197,6 +200,14 @@ class Sandbox:
             self._control.close()
             self._sweep()
             self._start()
+
+    def _replace_if_ended(self, zygote: subprocess.Popen) -> None:
+        """A run that killed its guard may have killed the zygote next, and left its own behind."""
+        try:
+            zygote.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return
+        self._replace(zygote)
 
     def leftovers(self) -> list[psutil.Process]:
         """Processes that descend from this sandbox's zygotes, by the mark they inherited."""

@@ -52,7 +52,7 @@ class Isolation:
         self._on: set[str] = set()
         self.reasons: dict[str, str] = {}  # layer → why it is off, or what it lacks, or ""
         for name in LAYERS:
-            reason = "left off by a test" if name in without else self._why_not(name)
+            reason = "a test left it off" if name in without else self._why_not(name)
             self.reasons[name] = reason
             if not reason:
                 self._on.add(name)
@@ -95,7 +95,7 @@ class Isolation:
     def _why_not(self, layer: str) -> str:
         """Tries a layer alone, in a child: why it cannot be used here, or ""."""
         if layer == "landlock" and landlock.version() == 0:
-            return "this kernel does not offer it, or a container forbids it"
+            return "this kernel does not offer it or a container forbids it"
         if layer == "seccomp" and not seccomp.known_machine():
             return "the numbers of this processor's system calls are not known here"
         with tempfile.TemporaryDirectory() as folder:
@@ -118,13 +118,13 @@ class Isolation:
                 Path(needed).open("rb").close()
             (folder / "written").write_text("")
         except OSError as error:
-            return f"with it, a run could not use {error.filename}"
+            return f"with it a run could not use {error.filename}"
         if layer == "namespaces" and os.getpid() != 1:
-            return "processes are not kept apart"
+            return "it did not keep processes apart"
         if layer == "landlock" and _can(lambda: os.listdir(folder.parent)):
-            return "files are not kept apart"
+            return "it did not keep files apart"
         if layer == "seccomp" and _can(lambda: socket.socket().close()):
-            return "sockets are not refused"
+            return "it did not refuse sockets"
         return ""
 
     def _what_landlock_lacks(self) -> str:

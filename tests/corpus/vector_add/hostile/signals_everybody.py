@@ -2,7 +2,7 @@
 
 step: vector_add
 expect: error
-needs: namespaces|landlock|seccomp
+needs: namespaces|seccomp
 attack: kill(-1), which with another signal would end the user's session
 """
 
