@@ -6,7 +6,6 @@ replaced. Must never believe a run: `Outcome.account` is evidence for a diagnosi
 
 import base64
 import errno
-import fcntl
 import json
 import os
 import shutil
@@ -248,6 +247,8 @@ def _sealed(arena_fd: int) -> bool:
     """Takes away everybody's right to write to the arena; False if somebody keeps it mapped, or
     has seen to it that nothing can be taken away.
     """
+    import fcntl  # not on Windows, where `doctor` must still be able to say what is missing
+
     deadline = time.monotonic() + SEAL_SECONDS
     while True:
         try:

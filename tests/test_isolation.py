@@ -309,7 +309,8 @@ WORKS = {
 }
 
 
-@pytest.mark.parametrize("layer", [*LAYERS, "all"])
+# With seccomp alone its filter is at its strictest.
+@pytest.mark.parametrize("layer", ["seccomp", "all"])
 @pytest.mark.parametrize("name", WORKS)
 def test_ordinary_work_is_not_hindered(only, layer, name):
     outcome = run(only(layer), textwrap.dedent(WORKS[name]))
@@ -411,6 +412,19 @@ def test_a_mapping_that_survives_the_run_is_refused(only):
     assert check.message == "left something that could still change the result after the run."
 
 
+def test_memory_shared_with_children_counts():
+    """The kernel's limit on a process does not see it; the guard must."""
+    script = """
+import mmap, os
+from autograder.worker.guard import _own_bytes
+before = _own_bytes(os.getpid())
+memory = mmap.mmap(-1, 64 << 20)
+memory.write(bytes(64 << 20))
+print(_own_bytes(os.getpid()) - before)
+"""
+    assert int(in_worker(script)) >= 64 << 20
+
+
 # --- promises -------------------------------------------------------------------------------------
 
 FAILING = """
@@ -424,15 +438,19 @@ print(json.dumps(guard.supervise({{"wall_seconds": 5}}, 0, os.open("/dev/null", 
 """
 
 
+def in_worker(script: str) -> str:
+    """What a Python prints that may import the worker, as the tests' own process must not."""
+    environment = {**os.environ, "PYTHONPATH": str(course.ROOT), "TRITON_INTERPRET": "1"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return done.stdout
+
+
 @pytest.mark.parametrize(("method", "other"), [("enter", "confine"), ("confine", "enter")])
 def test_a_layer_that_fails_in_a_run_stops_it(tmp_path, method, other):
     """The job is empty: had the run gone on to its code, it would have ended otherwise."""
     script = FAILING.format(method=method, other=other, folder=str(tmp_path))
-    environment = {**os.environ, "PYTHONPATH": str(course.ROOT), "TRITON_INTERPRET": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment
-    )
-    told = json.loads(done.stdout)
+    told = json.loads(in_worker(script))
     assert told["end"] == "not_isolated"
     assert "No space left on device: 'unshare'" in told["output"]
     assert list(tmp_path.iterdir()) == []
@@ -462,6 +480,20 @@ def test_the_probe_answers_for_every_layer(only):
     assert tuple(layers) == LAYERS
     assert all(layer.on or layer.remark for layer in layers.values())
     assert only("").layers() == {name: Layer(False, "a test left it off") for name in LAYERS}
+
+
+def test_the_probe_says_what_landlock_cannot_hide_here(only):
+    """A rule is for a folder and all below it: a course inside Python's folder stays readable."""
+    only("landlock")
+    script = """
+import torch
+from autograder.worker import isolation
+isolation.SYSTEM += (str(isolation.PACKAGE.parent),)
+print(isolation.Isolation().report()["landlock"])
+"""
+    found = in_worker(script)
+    assert f"solutions/ stays readable, since it lies in {course.ROOT}" in found
+    assert "'on': True" in found
 
 
 def test_doctor_says_what_each_layer_does():

@@ -40,11 +40,12 @@ def supervise(job: dict, arena_fd: int, close_in_run: int, isolation: Isolation)
     system.become_subreaper()
     folder = Path(tempfile.mkdtemp(prefix="run-"))
     try:
-        isolation.enter()
+        try:
+            isolation.enter()
+        except OSError as error:
+            return _not_isolated(str(error), folder)
         system.die_with_parent(signal.SIGKILL)  # a change of rights would have undone it
         return _run(job, arena_fd, close_in_run, isolation, folder)
-    except OSError as error:
-        return _not_isolated(str(error), folder)
     finally:
         system.kill_descendants()
         shutil.rmtree(folder, ignore_errors=True)

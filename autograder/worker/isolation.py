@@ -16,6 +16,7 @@ for Landlock version 6 and runs a command under a supervisor for all but files; 
 machine and starts a process to find it; `bwrap` is a command.
 """
 
+import errno
 import os
 import signal
 import socket
@@ -42,6 +43,15 @@ SYSTEM = (
     "/etc/os-release", "/etc/alternatives",
     "/etc/python{}.{}".format(*sys.version_info),
 )  # fmt: skip
+
+REFUSALS = {
+    errno.EPERM: "a container or a setting of this system forbids it",
+    errno.EACCES: "a container or a setting of this system forbids it",
+    errno.ENOSPC: "this system allows no more of them",
+    errno.EUSERS: "this system allows no more of them",
+    errno.ENOSYS: "this kernel does not offer it",
+    errno.EINVAL: "this kernel does not offer it",
+}
 
 
 class Isolation:
@@ -108,7 +118,7 @@ class Isolation:
                 return _in_child(lambda: self._look(layer, folder))
             self._confine(folder, {layer})
         except OSError as error:
-            return f"the system refuses it ({error.strerror})"
+            return REFUSALS.get(error.errno, f"the system refuses it ({error.strerror})")
         return self._look(layer, folder)
 
     def _look(self, layer: str, folder: Path) -> str:
