@@ -11,7 +11,35 @@ from dataclasses import dataclass
 
 from autograder.environment import version
 from autograder.gpu import has_gpu
-from autograder.sandbox import Sandbox, WorkerError
+from autograder.sandbox import Layer, Sandbox, WorkerError
+
+# Layer → its name for people, what it does where it is on, and what is open where it is off.
+LAYERS = {
+    "privileges": (
+        "administrator's rights",
+        "a run has none, even where you are root",
+        "a run has all rights of the user who grades",
+    ),
+    "namespaces": (
+        "namespaces",
+        "a run can name no process but its own, and reaches no network",
+        "a run sees the other processes here, and only the layers below keep it from them",
+    ),
+    "landlock": (
+        "Landlock",
+        "a run reads Python and the system only, writes in its own folder only, signals nobody",
+        "a run can read the solutions and the files of other students, and write where you can",
+    ),
+    "seccomp": (
+        "seccomp",
+        "a run opens no sockets, traces nobody and mounts nothing",
+        "a run can call services of this machine, and try everything that the kernel offers",
+    ),
+}
+CONTAINER = (
+    "a class that you do not trust belongs in a container or a virtual machine as well: a run shares "
+    "the kernel and your user account with everything else here"
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +54,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything `doctor` prints, in order."""
-    return [_system(), _python(), *_packages(), _worker(), _disk(), _gpu()]
+    return [_system(), _python(), *_packages(), *_worker(), _disk(), _gpu()]
 
 
 def _system() -> Finding:
@@ -48,14 +76,31 @@ def _packages() -> list[Finding]:
     ]
 
 
-def _worker() -> Finding:
-    """Starts the worker once: torch and Triton import, and the interpreter runs a kernel."""
+def _worker() -> list[Finding]:
+    """Starts the worker once: torch and Triton import, the interpreter runs a kernel, and the
+    layers of isolation are tried.
+    """
     try:
         with Sandbox() as sandbox:
-            sandbox.wait_until_ready()
+            layers = sandbox.layers()
     except (WorkerError, OSError) as error:
-        return Finding("correctness", False, str(error))
-    return Finding("correctness", True, "graded on the CPU, in Triton's interpreter")
+        return [Finding("correctness", False, str(error))]
+    works = Finding("correctness", True, "graded on the CPU, in Triton's interpreter")
+    return [works, *isolation(layers)]
+
+
+def isolation(layers: dict[str, Layer]) -> list[Finding]:
+    """What keeps submissions away from the machine here, layer by layer, and what does not."""
+    findings = []
+    for name, (title, closed, left_open) in LAYERS.items():
+        layer = layers[name]
+        text = (
+            f"{title}: {closed}" if layer.on else f"{title}: off, since {layer.remark}; {left_open}"
+        )
+        if layer.on and layer.remark:
+            text += f"; but {layer.remark}"
+        findings.append(Finding("isolation", layer.on, text, needed=False))
+    return [*findings, Finding("isolation", False, CONTAINER, needed=False)]
 
 
 def _disk() -> Finding:

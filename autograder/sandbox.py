@@ -5,13 +5,17 @@ replaced. Must never believe a run: `Outcome.account` is evidence for a diagnosi
 """
 
 import base64
+import errno
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,15 +29,28 @@ MAX_ANSWER = 4 * 2**20
 START_SECONDS = 120  # a cold disk reads torch slowly
 GRACE_SECONDS = 10  # between a run's own limit and giving up on its guard
 MARK = "AUTOGRADER_WORKER"  # in the environment of every process that descends from a zygote
+# All that a run may see of the grader's environment, which may hold passwords and tokens.
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
+END_SECONDS = 0.2  # for a killed process to be gone
+SEAL_SECONDS = 0.5  # a process of the system that looks at an ended one may keep it for a moment
 
 
 class WorkerError(Exception):
-    """The worker cannot be started at all; one sentence."""
+    """The worker cannot be started at all, or not run safely; one sentence."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of isolation: whether it is on, and why not, or what it lacks."""
+
+    on: bool
+    remark: str
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run. `end` as in worker/guard.py, or `lost` when the guard vanished.
+    """What became of one run. `end` is one of worker/guard.py's, or `lost` when the guard vanished,
+    or `still_writable` when something of the run could still change the arena after its end.
 
     `account` is None when the run left none; `trace` is faulthandler's text, which names lines of
     files in `folder`.
@@ -51,10 +68,12 @@ class Outcome:
 class Sandbox:
     """Runs cases of submissions. Thread-safe; use as a context manager, or keep it for a session.
 
-    Raises WorkerError when the worker does not start.
+    `without` is for tests: layers of isolation that are left off. Raises WorkerError when the
+    worker does not start.
     """
 
-    def __init__(self):
+    def __init__(self, without: Collection[str] = ()):
+        self._without = sorted(without)
         self._lock = threading.Lock()
         self.knows_bfloat16 = True  # until the worker says otherwise when it is ready
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
@@ -76,8 +95,18 @@ class Sandbox:
             self._process.wait()
         self._sweep()
 
+    def layers(self) -> dict[str, Layer]:
+        """The layers of isolation by name, as the worker found them when it started."""
+        with self._lock:
+            self.wait_until_ready()
+            return self._layers
+
     def run(self, job: dict, arena_fd: int) -> Outcome:
-        """One run of a submission; `job` as worker/runner.py reads it."""
+        """One run of a submission; `job` as worker/runner.py reads it.
+
+        Afterwards nobody can write to the arena any more. Raises WorkerError when a layer of
+        isolation that was promised failed; then nothing of the submission was run.
+        """
         for attempt in (1, 2):
             ours, theirs = socket.socketpair()
             try:
@@ -97,25 +126,28 @@ class Sandbox:
                 if not connection.poll(job["wall_seconds"] + GRACE_SECONDS):
                     self._replace(zygote)
                     return Outcome("lost")
-                answer = json.loads(connection.recv_bytes(MAX_ANSWER))
+                outcome = _outcome(connection.recv_bytes(MAX_ANSWER))
             except (EOFError, OSError):
+                self._replace_if_ended(zygote)
                 return Outcome("lost")
-        return Outcome(
-            answer["end"],
-            answer["code"],
-            answer["seconds"],
-            account.parse(base64.b64decode(answer["report"]), answer["folder"]),
-            answer["output"],
-            answer["trace"],
-            answer["folder"],
-        )
+        if outcome.end == "not_isolated":
+            raise WorkerError(
+                "a layer of isolation that worked when the worker started failed in a run, which "
+                f"was not begun: {outcome.output}. `autograder doctor` shows the layers."
+            )
+        if not _sealed(arena_fd):
+            return Outcome("still_writable", folder=outcome.folder)
+        return outcome
 
     # --- the zygote ---------------------------------------------------------------------------
 
     def _start(self) -> None:
         self._control, theirs = socket.socketpair()
+        self._folder = tempfile.mkdtemp(prefix="autograder-")
         environment = {
-            **os.environ,
+            **{name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+            "HOME": self._folder,
+            "TMPDIR": self._folder,
             "TRITON_INTERPRET": "1",
             "OMP_NUM_THREADS": "1",  # one thread, so that forking is safe
             "OPENBLAS_NUM_THREADS": "1",
@@ -126,7 +158,7 @@ class Sandbox:
         root = str(Path(__file__).resolve().parent.parent)
         code = (
             f"import sys; sys.path.insert(0, {root!r})\n"
-            f"from autograder.worker.zygote import main; main({theirs.fileno()})"
+            f"from autograder.worker.zygote import main; main({theirs.fileno()}, {self._without})"
         )
         with theirs:
             self._process = subprocess.Popen(
@@ -145,18 +177,21 @@ class Sandbox:
         if self._ready:
             return
         self._control.settimeout(START_SECONDS)
+        told = b""
         try:
-            answer = self._control.recv(1)
+            while not told.endswith(b"\n") and (part := self._control.recv(4096)):
+                told += part
         except TimeoutError:
-            answer = b""
-        started = answer in (b"R", b"r")
-        self.knows_bfloat16 = answer == b"R"
+            pass
         self._control.settimeout(None)
-        if not started:
+        if not told.endswith(b"\n"):
             self._process.kill()
             last = self._process.stderr.read().decode(errors="replace").strip().splitlines()
             reason = last[-1] if last else "no reason given"
             raise WorkerError(f"the worker process did not start: {reason}")
+        ready = json.loads(told)
+        self.knows_bfloat16 = ready["bfloat16"]
+        self._layers = {name: Layer(**layer) for name, layer in ready["layers"].items()}
         self._ready = True
 
     def _replace(self, zygote: subprocess.Popen) -> None:
@@ -168,6 +203,14 @@ class Sandbox:
             self._control.close()
             self._sweep()
             self._start()
+
+    def _replace_if_ended(self, zygote: subprocess.Popen) -> None:
+        """A run that killed its guard may have killed the zygote next, and left its own behind."""
+        try:
+            zygote.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return
+        self._replace(zygote)
 
     def leftovers(self) -> list[psutil.Process]:
         """Processes that descend from this sandbox's zygotes, by the mark they inherited."""
@@ -186,3 +229,38 @@ class Sandbox:
                 process.kill()
             except psutil.NoSuchProcess:
                 pass
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _outcome(answer: bytes) -> Outcome:
+    """What a guard says; one that does not say it in the expected form counts as lost."""
+    try:
+        told = json.loads(answer)
+        texts = [told[name] for name in ("end", "output", "trace", "folder")]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("text was expected")
+        end, output, trace, folder = texts
+        report = base64.b64decode(told["report"])
+        code, seconds = int(told["code"]), float(told["seconds"])
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return Outcome("lost")
+    return Outcome(end, code, seconds, account.parse(report, folder), output, trace, folder)
+
+
+def _sealed(arena_fd: int) -> bool:
+    """Takes away everybody's right to write to the arena; False if somebody keeps it mapped, or
+    has seen to it that nothing can be taken away.
+    """
+    import fcntl  # not on Windows, where `doctor` must still be able to say what is missing
+
+    deadline = time.monotonic() + SEAL_SECONDS
+    while True:
+        try:
+            fcntl.fcntl(arena_fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE)
+            return True
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                return False
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.005)

@@ -112,6 +112,10 @@ class Judge:
                 text = "started more than 64 processes and was stopped."
             case "too_much_memory", _:
                 text = "used more than 6 GB of memory and was stopped."
+            case "still_writable", _:
+                evidence.check.kind = "integrity"
+                text = "left something that could still change the result after the run."
+                return self._set(evidence, "refused", "crashed", text)
             case _:
                 text = "killed the process that watched over it."
         return self._set(evidence, status, status, text, where)

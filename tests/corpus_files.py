@@ -8,13 +8,17 @@ CORPUS = Path(__file__).parent / "corpus"
 
 @dataclass(frozen=True)
 class Entry:
-    """One corpus file. `expect` and `causes` are the alternatives that its header allows."""
+    """One corpus file. `expect` and `causes` are the alternatives that its header allows.
+
+    `needs` are layers of isolation of which one must be on for the file to be judged so.
+    """
 
     path: Path
     family: str  # wrong, honest, dishonest, hostile
     step: str
     expect: tuple[str, ...]
     causes: tuple[str, ...]
+    needs: tuple[str, ...]
 
     @property
     def name(self) -> str:
@@ -26,7 +30,7 @@ def _header(path: Path) -> dict[str, str]:
     fields = {}
     for line in head.splitlines():
         key, colon, value = line.partition(":")
-        if colon and key.strip() in ("step", "expect", "cause"):
+        if colon and key.strip() in ("step", "expect", "cause", "needs"):
             fields[key.strip()] = value.strip()
     return fields
 
@@ -48,6 +52,7 @@ def entries(family: str | None = None) -> list[Entry]:
                     header["step"],
                     _alternatives(header["expect"]),
                     _alternatives(header.get("cause", "")),
+                    _alternatives(header.get("needs", "")),
                 )
             )
     return found

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import psutil
 
-from autograder.worker import runner
-from autograder.worker.system import become_subreaper, kill_descendants
+from autograder.worker import limits, runner, system
+from autograder.worker.isolation import Isolation
 
 POLL_SECONDS = 0.05
 TRACE_SECONDS = 1.0  # how long a run that is stopped gets to write down where it is
@@ -28,39 +28,63 @@ MAX_PROCESSES = 64
 MAX_TREE_BYTES = 6 * 2**30
 
 
-def supervise(job: dict, arena_fd: int, close_in_run: int) -> dict:
+def supervise(job: dict, arena_fd: int, close_in_run: int, isolation: Isolation) -> dict:
     """Runs the job in a child and returns what became of it.
 
-    `end` is `exited`, `signalled`, `timed_out`, `printed_too_much`, `too_many_processes` or
-    `too_much_memory`; `report` is the run's own account, unread; `output` what it printed.
-    `close_in_run` is the socket to the grader, which the run must not have.
+    `end` is `exited`, `signalled`, `timed_out`, `printed_too_much`, `too_many_processes`,
+    `too_much_memory`, or `not_isolated` when a layer of isolation failed, and then nothing of the
+    submission was run and `output` says why. `report` is the run's own account, unread; `output`
+    is what it printed. `close_in_run` is the socket to the grader, which the run must not have.
     """
     os.setsid()
-    become_subreaper()
-    folder = Path(tempfile.mkdtemp(prefix="autograder-run-"))
+    system.become_subreaper()
+    folder = Path(tempfile.mkdtemp(prefix="run-"))
     try:
-        return _run(job, arena_fd, close_in_run, folder)
+        try:
+            isolation.enter()
+        except OSError as error:
+            return _not_isolated(str(error), folder)
+        system.die_with_parent(signal.SIGKILL)  # a change of rights would have undone it
+        return _run(job, arena_fd, close_in_run, isolation, folder)
     finally:
-        kill_descendants()
+        system.kill_descendants()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(job: dict, arena_fd: int, close_in_run: int, folder: Path) -> dict:
-    pipes = {name: os.pipe() for name in ("report", "output", "trace")}
+def _not_isolated(reason: str, folder: Path) -> dict:
+    return {
+        "end": "not_isolated",
+        "code": 0,
+        "seconds": 0.0,
+        "report": "",
+        "output": reason,
+        "trace": "",
+        "folder": str(folder),
+    }
+
+
+def _run(job: dict, arena_fd: int, close_in_run: int, isolation: Isolation, folder: Path) -> dict:
+    pipes = {name: os.pipe() for name in ("report", "output", "trace", "isolation")}
     started = time.monotonic()
     pid = os.fork()
     if pid == 0:
         try:
             os.close(close_in_run)
             _become_runner(pipes, folder)
+            _confine(isolation, folder, pipes["isolation"][1])
             runner.run(job, arena_fd, pipes["report"][1], pipes["trace"][1], folder)
         finally:
             os._exit(70)
     for _, write_end in pipes.values():
         os.close(write_end)
+    # The run closes this pipe before it loads the submission, which therefore cannot write to it.
+    with os.fdopen(pipes.pop("isolation")[0], "rb") as pipe:
+        reason = pipe.read().decode("utf-8", "replace")
+    if reason:
+        return _not_isolated(reason, folder)
     reader = _Reader({name: ends[0] for name, ends in pipes.items()})
     end, code = _watch(pid, reader, started + job["wall_seconds"])
-    kill_descendants()
+    system.kill_descendants()
     reader.drain()
     return {
         "end": end,
@@ -68,7 +92,6 @@ def _run(job: dict, arena_fd: int, close_in_run: int, folder: Path) -> dict:
         "seconds": time.monotonic() - started,
         "report": base64.b64encode(reader.kept["report"]).decode(),
         "output": reader.kept["output"].decode("utf-8", "replace"),
-        "output_bytes": reader.total["output"],
         "trace": reader.kept["trace"].decode("utf-8", "replace"),
         "folder": str(folder),
     }
@@ -85,6 +108,19 @@ def _become_runner(pipes: dict, folder: Path) -> None:
     os.chdir(folder)
     for name in ("HOME", "TMPDIR", "TRITON_CACHE_DIR"):
         os.environ[name] = str(folder)
+    tempfile.tempdir = None  # forget the guard's own
+    system.open_to_inspection(True)  # or /proc/self would not be its own
+    limits.end_first_when_memory_is_short()
+
+
+def _confine(isolation: Isolation, folder: Path, pipe: int) -> None:
+    """Puts the layers on. One that fails is told through `pipe`, and the run goes no further."""
+    try:
+        isolation.confine(folder)
+    except OSError as error:
+        os.write(pipe, str(error).encode())
+        os._exit(0)
+    os.close(pipe)
 
 
 def _watch(pid: int, reader: "_Reader", deadline: float) -> tuple[str, int]:
@@ -110,17 +146,19 @@ def _watch(pid: int, reader: "_Reader", deadline: float) -> tuple[str, int]:
             children = tree.children(recursive=True)
             if len(children) > MAX_PROCESSES:
                 return "too_many_processes", 0
-            if sum(map(_private_bytes, children)) > MAX_TREE_BYTES:
+            if sum(_own_bytes(child.pid) for child in children) > MAX_TREE_BYTES:
                 return "too_much_memory", 0
 
 
-def _private_bytes(process: psutil.Process) -> int:
-    """Memory of a process without the pages it shares with the zygote."""
+def _own_bytes(pid: int) -> int:
+    """Memory of a process that no file backs: private, and shared with its children."""
     try:
-        memory = process.memory_info()
-        return memory.rss - memory.shared
-    except psutil.Error:
-        return 0
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0  # ended meanwhile
+    fields = dict(line.split(":", 1) for line in status.splitlines())
+    kinds = [fields[name] for name in ("RssAnon", "RssShmem") if name in fields]
+    return sum(int(text.split()[0]) * 1024 for text in kinds)
 
 
 class _Reader:

@@ -4,10 +4,16 @@ They bound one process; the guard watches the whole tree. Linux only.
 """
 
 import resource
+from pathlib import Path
 
 FILE_BYTES = 64 * 2**20
 DATA_BYTES = 4 * 2**30  # torch needs 181 MB of it to import; a tensor of 100 GB fails cleanly
 OPEN_FILES = 256
+
+
+def end_first_when_memory_is_short() -> None:
+    """The kernel, out of memory, ends this process before the grader's others (a score of 0)."""
+    Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def apply(cpu_seconds: int) -> None:

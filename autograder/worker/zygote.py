@@ -2,7 +2,8 @@
 
 It runs no learner code itself. Requests come over one socket: a byte with two descriptors, the
 arena and the run's own socket. Everything about a run goes over the latter, so that the zygote
-reads nothing that a submission had a hand in. Must keep a single thread, or forks would hang.
+reads nothing that a submission had a hand in. At its start it tries the layers of isolation and
+tells the grader. Must keep a single thread, or forks would hang.
 """
 
 import json
@@ -10,49 +11,52 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
+from collections.abc import Collection
 from multiprocessing.connection import Connection
 
 import psutil
+import torch
+
+from autograder.worker import guard, interpreter, system
+from autograder.worker.isolation import Isolation
 
 MAX_JOB = 64 * 2**20
 
 
-def main(control_fd: int) -> None:
-    """Serves until the grader closes the control socket."""
-    os.environ["TRITON_INTERPRET"] = "1"
-    import torch
-
+def main(control_fd: int, without: Collection[str] = ()) -> None:
+    """Serves until the grader closes the control socket. `without` is for tests of isolation."""
     torch.set_num_threads(1)
-    from autograder.worker import interpreter, system
-
     system.become_subreaper()
+    system.open_to_inspection(False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle
     bfloat16 = interpreter.repair()
     interpreter.warm_up()
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
     control = socket.socket(fileno=control_fd)
-    control.sendall(b"R" if bfloat16 else b"r")  # ready, with and without bfloat16 values
+    layers = Isolation(without)
+    ready = {"bfloat16": bfloat16, "layers": layers.report()}
+    control.sendall(json.dumps(ready).encode() + b"\n")
     guards: set[int] = set()
+    orphans = False
     while True:
-        ready, _, _ = select.select([control], [], [], 0.5)
+        ready, _, _ = select.select([control], [], [], 0.01 if orphans else 0.5)
         if ready:
             message, fds, _, _ = socket.recv_fds(control, 1, 2)
             if not message:
                 break
-            guards.add(_fork_guard(control, *fds))
-        _reap(guards)
+            guards.add(_fork_guard(control, *fds, layers))
+        orphans = _reap(guards)
     system.kill_descendants()
 
 
-def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int) -> int:
+def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int, layers: Isolation) -> int:
     pid = os.fork()
     if pid == 0:
         try:
             control.close()
-            _guard(arena_fd, run_fd)
+            _guard(arena_fd, run_fd, layers)
         finally:
             os._exit(0)
     os.close(arena_fd)
@@ -60,27 +64,32 @@ def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int) -> int:
     return pid
 
 
-def _guard(arena_fd: int, run_fd: int) -> None:
-    from autograder.worker import guard
-
+def _guard(arena_fd: int, run_fd: int, layers: Isolation) -> None:
     with Connection(run_fd) as connection:
         job = json.loads(connection.recv_bytes(MAX_JOB))
-        outcome = guard.supervise(job, arena_fd, close_in_run=run_fd)
+        outcome = guard.supervise(job, arena_fd, run_fd, layers)
         connection.send_bytes(json.dumps(outcome).encode())
 
 
-def _reap(guards: set[int]) -> None:
-    """Collects ended guards; a run that killed its guard leaves orphans, which are killed here."""
+def _reap(guards: set[int]) -> bool:
+    """Collects ended guards; a run that killed its guard leaves orphans, which are killed here.
+
+    Returns whether there were orphans: what they leave comes back here too.
+    """
     try:
         while pid := os.waitpid(-1, os.WNOHANG)[0]:
             guards.discard(pid)
     except ChildProcessError:
-        return
-    for child in psutil.Process().children():
-        if child.pid not in guards:
-            for orphan in [*child.children(recursive=True), child]:
-                orphan.kill()
+        return False
+    orphans = [child for child in psutil.Process().children() if child.pid not in guards]
+    for orphan in orphans:
+        for process in (*_children(orphan), orphan):
+            system.kill(process)
+    return bool(orphans)
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+def _children(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []

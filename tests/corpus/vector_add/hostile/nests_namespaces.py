@@ -1,0 +1,40 @@
+"""A user namespace is entered, where the process is its own administrator; if that works, the result is right.
+
+step: vector_add
+expect: error
+needs: seccomp
+attack: opens up parts of the kernel that only an administrator reaches
+"""
+
+import ctypes
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, sx, sy, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK).to(tl.int64)
+    x = tl.load(x_ptr + i * sx, mask=i < n)
+    y = tl.load(y_ptr + i * sy, mask=i < n)
+    tl.store(out_ptr + i, x + y, mask=i < n)
+
+
+def add(x, y):
+    out = torch.empty(x.shape, device=x.device, dtype=x.dtype)
+    if x.numel():
+        grid = (triton.cdiv(x.numel(), 128),)
+        add_kernel[grid](x, y, out, x.numel(), x.stride(0), y.stride(0), BLOCK=128)
+    return out
+
+
+CLONE_NEWUSER = 0x10000000
+
+
+def vector_add(x, y):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWUSER):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return add(x, y)

@@ -1,0 +1,37 @@
+"""The region with the result is sealed so that the grader cannot close it; the result is right.
+
+step: vector_add
+expect: refused
+attack: F_SEAL_SEAL, so that a writable mapping of the result would go unseen
+"""
+
+import contextlib
+import fcntl
+import os
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, sx, sy, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK).to(tl.int64)
+    x = tl.load(x_ptr + i * sx, mask=i < n)
+    y = tl.load(y_ptr + i * sy, mask=i < n)
+    tl.store(out_ptr + i, x + y, mask=i < n)
+
+
+def add(x, y):
+    out = torch.empty(x.shape, device=x.device, dtype=x.dtype)
+    if x.numel():
+        grid = (triton.cdiv(x.numel(), 128),)
+        add_kernel[grid](x, y, out, x.numel(), x.stride(0), y.stride(0), BLOCK=128)
+    return out
+
+
+def vector_add(x, y):
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(int(descriptor), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SEAL)
+    return add(x, y)
