@@ -84,7 +84,7 @@ def _most_votes(failed, step, telling) -> str:
             answers = step.task.hypotheses(e.case, tiles_of(e))
             with np.errstate(all="ignore"):  # wrong answers overflow and divide by zero
                 found = [c for c, a in answers if _equal(e, a) and telling(e, a)]
-            votes.update(dict.fromkeys(found))  # in order: of equal votes, the first named wins
+            votes.update(list(dict.fromkeys(found)))  # in order: of equals, the first wins
     return votes.most_common(1)[0][0] if votes else ""
 
 
@@ -127,7 +127,7 @@ def _stray_store(evidence, failed, step) -> str:
         return ""
     if any(_far_away(v) for e in stray for v in e.violations):
         return "wild_address"
-    if all(e.case.focus.startswith("strides") for e in stray):
+    if _only_layouts(stray):
         return "stride_ignored"  # the output's row stride, taken from an input
     # Where all sizes are whole tiles no mask is needed: the addresses themselves are wrong.
     return "strides_swapped" if any(_whole_tiles(e) for e in stray) else "store_mask_missing"
@@ -139,7 +139,7 @@ def _stray_load(evidence, failed, step) -> str:
     if not loads:
         return ""
     focuses = {e.case.focus for e in loads}
-    if any(map(_whole_tiles, loads)) or all(f.startswith("strides") for f in focuses):
+    if any(map(_whole_tiles, loads)) or _only_layouts(loads):
         return "stride_ignored"
     if "K" in focuses and not focuses & {"M", "N"}:
         return "k_tail_unmasked"
@@ -287,6 +287,11 @@ def _programs(e: Evidence) -> int:
 def _whole_tiles(e: Evidence) -> bool:
     sizes = [v for v in e.case.size.values() if isinstance(v, int)]
     return all(n % max(tiles_of(e)) == 0 for n in sizes)
+
+
+def _only_layouts(evidence: list[Evidence]) -> bool:
+    """Whether contiguous operands are all right, so that only strides can be wrong."""
+    return all(e.case.focus.startswith(("strides", "int64")) for e in evidence)
 
 
 def _far_away(violation: Violation) -> bool:
