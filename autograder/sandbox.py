@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from autograder import account
-from autograder.account import Account
+from autograder.account import Account, Compiled
 
 MAX_ANSWER = 4 * 2**20
 START_SECONDS = 120  # a cold disk reads torch slowly
@@ -42,7 +42,7 @@ class Outcome:
     end: str
     code: int = 0
     seconds: float = 0.0
-    account: Account | None = None
+    account: Account | Compiled | None = None
     output: str = ""
     trace: str = ""
     folder: str = ""
@@ -54,7 +54,11 @@ class Sandbox:
     Raises WorkerError when the worker does not start.
     """
 
-    def __init__(self):
+    def __init__(self, mode: str = "interpret"):
+        """`mode` is what its zygote does with kernels: interpret or compile."""
+        self._mode = mode
+        # Loads while the interpreter does; whoever only interprets pays nothing but memory.
+        self.compiler = Sandbox("compile") if mode == "interpret" else None
         self._lock = threading.Lock()
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
         self._start()
@@ -67,6 +71,8 @@ class Sandbox:
 
     def close(self) -> None:
         """Ends the worker and whatever is left of its runs."""
+        if self.compiler is not None:
+            self.compiler.close()
         self._control.close()
         try:
             self._process.wait(2)
@@ -99,11 +105,12 @@ class Sandbox:
                 answer = json.loads(connection.recv_bytes(MAX_ANSWER))
             except (EOFError, OSError):
                 return Outcome("lost")
+        parse = account.parse if self._mode == "interpret" else account.parse_compiled
         return Outcome(
             answer["end"],
             answer["code"],
             answer["seconds"],
-            account.parse(base64.b64decode(answer["report"]), answer["folder"]),
+            parse(base64.b64decode(answer["report"]), answer["folder"]),
             answer["output"],
             answer["trace"],
             answer["folder"],
@@ -115,7 +122,6 @@ class Sandbox:
         self._control, theirs = socket.socketpair()
         environment = {
             **os.environ,
-            "TRITON_INTERPRET": "1",
             "OMP_NUM_THREADS": "1",  # one thread, so that forking is safe
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONNOUSERSITE": "1",
@@ -124,7 +130,7 @@ class Sandbox:
         root = str(Path(__file__).resolve().parent.parent)
         code = (
             f"import sys; sys.path.insert(0, {root!r})\n"
-            f"from autograder.worker.zygote import main; main({theirs.fileno()})"
+            f"from autograder.worker.zygote import main; main({theirs.fileno()}, {self._mode!r})"
         )
         with theirs:
             self._process = subprocess.Popen(

@@ -19,18 +19,17 @@ import psutil
 MAX_JOB = 64 * 2**20
 
 
-def main(control_fd: int) -> None:
-    """Serves until the grader closes the control socket."""
-    os.environ["TRITON_INTERPRET"] = "1"
+def main(control_fd: int, mode: str = "interpret") -> None:
+    """Serves until the grader closes the control socket. `mode`: interpret or compile."""
+    _choose(mode)
     import torch
 
     torch.set_num_threads(1)
-    from autograder.worker import interpreter, system
+    from autograder.worker import system
 
     system.become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle
-    interpreter.speed_up()
-    interpreter.warm_up()
+    _warm_up(mode)
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
     control = socket.socket(fileno=control_fd)
@@ -45,6 +44,25 @@ def main(control_fd: int) -> None:
             guards.add(_fork_guard(control, *fds))
         _reap(guards)
     system.kill_descendants()
+
+
+def _choose(mode: str) -> None:
+    """Before Triton is imported, since it decides then. One process can never do both."""
+    if mode == "interpret":
+        os.environ["TRITON_INTERPRET"] = "1"
+    else:
+        os.environ.pop("TRITON_INTERPRET", None)
+        os.environ["TRITON_DUMP_PTXAS_LOG"] = "1"  # where registers and spills stand
+
+
+def _warm_up(mode: str) -> None:
+    from autograder.worker import compiler, interpreter
+
+    if mode == "interpret":
+        interpreter.speed_up()
+        interpreter.warm_up()
+    else:
+        compiler.warm_up()
 
 
 def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int) -> int:
