@@ -1,4 +1,4 @@
-"""The commands `list`, `grade` and `doctor`: options in, exit code out.
+"""The commands `list`, `grade`, `xray` and `doctor`: options in, exit code out.
 
 0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used. Must
 never show a traceback to a learner, and never overwrite a submission.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from autograder import course, grading
+from autograder import course, grading, targets
 from autograder.environment import describe
 from autograder.result import Grading
 from autograder.submission import BadInput, read
@@ -80,8 +80,7 @@ def grade(paths, steps, device, speed, seed, timeout, json_file):
     """Grades notebooks, .py files, or folders of them."""
     if device == "cuda":
         raise BadInput("--device cuda: grading on a GPU is not part of this version; use cpu")
-    if json_file is not None and not json_file.parent.is_dir():
-        raise BadInput(f"--json {json_file}: the folder {json_file.parent} does not exist")
+    _check_folder(json_file)
     from autograder.report import terminal
     from autograder.sandbox import Sandbox
 
@@ -104,6 +103,11 @@ def grade(paths, steps, device, speed, seed, timeout, json_file):
     sys.exit(0 if result.passed else 1)
 
 
+def _check_folder(path: Path | None) -> None:
+    if path is not None and not path.parent.is_dir():
+        raise BadInput(f"--json {path}: the folder {path.parent} does not exist")
+
+
 def _write(path: Path, text: str) -> None:
     """All or nothing: a killed grading leaves the old file or the new one."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -115,6 +119,54 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         os.unlink(name)
         raise BadInput(f"--json {path}: cannot be written ({error.strerror})") from None
+
+
+def _check_targets(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in targets.TARGETS:
+            known = ", ".join(targets.TARGETS)
+            raise click.BadParameter(f"{name!r} is not a known GPU; the targets are {known}")
+    return tuple(dict.fromkeys(names)) or targets.DEFAULT
+
+
+@main.command("xray")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--step", "steps", multiple=True, callback=_check_steps, help="Only this step (repeatable).")  # fmt: skip
+@click.option("--target", "names", multiple=True, callback=_check_targets, help="GPU to compile for (repeatable); sm_80 and sm_90 unless given.")  # fmt: skip
+@click.option("--all-configs", is_flag=True, help="Every configuration of an autotuned kernel, not only the first.")  # fmt: skip
+@click.option("--ptx", is_flag=True, help="Print the PTX with your source lines.")
+@click.option("--sass", is_flag=True, help="Print the machine code with your source lines.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file.")  # fmt: skip
+def xray_command(path, steps, names, all_configs, ptx, sass, json_file):
+    """Compiles the kernels of PATH for GPUs that need not be present, and shows what came out."""
+    from autograder import xray
+    from autograder.report import terminal
+    from autograder.report import xray as report
+    from autograder.sandbox import Sandbox
+
+    _check_folder(json_file)
+    listings = tuple(kind for kind, wanted in (("ptx", ptx), ("sass", sass)) if wanted)
+    submission = read(path)
+    chosen = grading.steps_of(submission, steps)
+    missing = [s.name for s in chosen if s.name not in submission.functions()]
+    if missing:
+        trouble = submission.syntax_error_for(missing[0])
+        raise BadInput(f"{path}: {trouble or f'{missing[0]} is not defined in it'}")
+    with Sandbox("compile") as compiler, terminal.progress() as progress:
+        found = xray.examine(
+            submission,
+            chosen,
+            [targets.TARGETS[name] for name in names],
+            compiler,
+            listings,
+            all_configs,
+            progress,
+        )
+    if json_file is not None:
+        told = xray.to_json(submission, found, describe())
+        _write(json_file, json.dumps(told, indent=2) + "\n")
+    report.show(submission, found, listings)
+    sys.exit(xray.exit_code(found))
 
 
 @main.command()

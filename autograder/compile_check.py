@@ -10,13 +10,14 @@ judged: that is `not_measured`, with the reason.
 import re
 from dataclasses import dataclass
 
+from autograder import course, diagnosis
 from autograder.account import Compiled, Dot, Error, Kernel, Place
 from autograder.arena import Arena
-from autograder.result import Check
+from autograder.result import Check, Hint
 from autograder.sandbox import Outcome, Sandbox, WorkerError
 from autograder.steps.case import Case
 from autograder.submission import Submission
-from autograder.targets import TARGETS, Target
+from autograder.targets import Target
 
 COMPILE_SECONDS = 60.0  # one kernel for one GPU takes about a second; unrolled loops take longer
 LONGEST = 240  # characters of a message that are kept
@@ -30,6 +31,7 @@ REFUSALS = (
     (r"unsupported AST node type: (Break|Continue)", "Put the condition into the loop's bound, or into a mask: a kernel's loop cannot be left early."),
     (r"unsupported AST node type: (?:ListComp|List|Dict|DictComp|Set|GeneratorExp)", "Keep one tensor instead of a collection: a kernel has no lists or dictionaries."),
     (r"unsupported AST node type", "Move that statement out of the kernel, into the Python function that launches it."),
+    (r"Unsupported function referenced: <(?:ufunc|built-in)", "Write it with Triton's own operators (`tl.`): NumPy, torch and Python's libraries do not run inside a kernel."),
     (r"Did you forget to add @triton\.jit|must be .*jit|Unsupported function referenced", "Put `@triton.jit` above the helper: a kernel can only call functions that are compiled with it."),
     (r"power of (?:2|two)", "Make every side of a tile a power of two, and mask what lies past the end."),
 )  # fmt: skip
@@ -125,25 +127,28 @@ def findings(
     return found
 
 
-def _compiles(compilation: Compilation, submission: Submission, case: Case) -> Finding:
+def verdict(compilation: Compilation, submission: Submission) -> tuple[str, str, str]:
+    """(status, message, cause) for one GPU; message and cause are empty for a kernel that compiles."""
     target = compilation.target
-    check = Check(f"compiles for {target.name}", "compile", "passed", case=case.size)
     if compilation.refusals:
         refusal = compilation.refusals[0]
-        check.status = "failed"
-        check.message = (
-            f"the compiler refuses this kernel: {_sentence(refusal.message)}"
-            f"{_at(refusal.place, submission)}"
-        )
-        return Finding(check, "does_not_compile", advice_for(refusal.message))
+        text = f"the compiler refuses this kernel: {_sentence(refusal.message)}"
+        return "failed", text + _at(refusal.place, submission), "does_not_compile"
     for kernel in compilation.kernels:
         if kernel.shared > target.shared_block:
-            check.status = "failed"
-            check.message = f"`{kernel.name}` cannot be launched: {too_much_shared(kernel, target)}"
-            return Finding(check, "shared_memory_exceeded")
+            text = f"`{kernel.name}` cannot be launched: {too_much_shared(kernel, target)}"
+            return "failed", text, "shared_memory_exceeded"
     if compilation.unjudged:
-        check.status, check.message = "not_measured", f"not judged: {compilation.unjudged}"
-    return Finding(check)
+        return "not_measured", f"not judged: {compilation.unjudged}", ""
+    return "passed", "", ""
+
+
+def _compiles(compilation: Compilation, submission: Submission, case: Case) -> Finding:
+    status, message, cause = verdict(compilation, submission)
+    name = f"compiles for {compilation.target.name}"
+    check = Check(name, "compile", status, message, case=case.size)
+    refused = compilation.refusals[:1]
+    return Finding(check, cause, advice_for(refused[0].message) if refused else "")
 
 
 def _precise(dots: list[Dot], submission: Submission, case: Case, ieee: bool) -> Finding:
@@ -182,9 +187,12 @@ def advice_for(message: str) -> str:
     return ""
 
 
-def judged_targets(names: tuple[str, ...]) -> list[Target]:
-    """The targets of those names, which must be known."""
-    return [TARGETS[name] for name in names]
+def hint(found: list[Finding], step: course.Step) -> Hint | None:
+    """The hint of the first finding that fails the step."""
+    failed = next((f for f in found if f.cause), None)
+    if failed is None:
+        return None
+    return diagnosis.hint_for(failed.cause, step, failed.advice)
 
 
 # --- words ------------------------------------------------------------------------------------
@@ -194,7 +202,7 @@ def _sentence(message: str) -> str:
     """The first sentence of what Triton says, without its quotation of the source."""
     text = " ".join(message.split())
     inner = re.fullmatch(r"\w+\((['\"])(.*)\1,?\)", text)  # AssertionError('…')
-    text = inner[2] if inner else text
+    text = re.sub(r" at 0x[0-9a-f]+", "", inner[2] if inner else text)
     text = re.split(r"(?<=[.!])\s+(?=[A-Z])|\\n", text)[0][:LONGEST]
     return text.rstrip(". ") or "no reason given"
 

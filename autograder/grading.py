@@ -1,7 +1,7 @@
 """Grades submissions: from a path to a result, one room after the other.
 
-submission → cases of the step → arena → sandbox → verdict → diagnosis → result. Must never decide
-a case itself, and never let what a submission does end the grading.
+submission → cases of the step → arena → sandbox → verdict → diagnosis → result, with a look by the
+compiler beside the cases. Must never decide a case itself, and never let what a submission does end the grading.
 """
 
 import os
@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import course, diagnosis
+from autograder import compile_check, course, diagnosis, inspection
 from autograder.arena import Arena
+from autograder.compile_check import Compilation
 from autograder.result import Check, StepResult, SubmissionResult
 from autograder.sandbox import Sandbox
 from autograder.steps.case import Case
 from autograder.submission import BadInput, Submission
+from autograder.targets import DEFAULT, TARGETS
 from autograder.verdict import Evidence, Judge
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one case
@@ -79,10 +81,12 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     else:
         if trouble:
             result.notes.append(f"{trouble} That cell was left out.")
-        evidence = _run_battery(submission, step, sandbox, settings, progress)
-        result.checks = [e.check for e in evidence]
+        evidence, compilations = _run_battery(submission, step, sandbox, settings, progress)
+        found = compile_check.findings(compilations, submission, evidence[0].case, step.task.ieee)
+        result.checks = [e.check for e in evidence] + [f.check for f in found]
+        result.xray = [inspection.as_json(v) for c in compilations for v in inspection.views(c)]
         try:
-            result.hint = diagnosis.diagnose(evidence, step)
+            result.hint = diagnosis.diagnose(evidence, step) or compile_check.hint(found, step)
         except Exception as error:  # noqa: BLE001 - marks stand without a hint
             kind = type(error).__name__
             result.notes.append(f"No hint: the diagnosis failed ({kind}). Please report this.")
@@ -99,8 +103,13 @@ def battery(step: course.Step, seed: int) -> list[Case]:
     return step.task.cases(rng)
 
 
-def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence]:
-    """The first case alone, since most submissions that cannot work fail it; then the rest."""
+def _run_battery(
+    submission, step, sandbox, settings, progress
+) -> tuple[list[Evidence], list[Compilation]]:
+    """The first case alone, since most submissions that cannot work fail it; then the rest.
+
+    A first case that ran to its end is compiled as well, beside the other cases.
+    """
     cases = battery(step, settings.seed)
     code = submission.payload(step.name)
     judge = Judge(submission, step.name)
@@ -124,9 +133,21 @@ def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence
     progress(step.name, 0, len(cases))
     first = run(cases[0])
     if first.check.status in HOPELESS or first.cause == "not_implemented":
-        return [first]
+        return [first], []
+    to_compile = DEFAULT if first.launches and first.check.status != "error" else ()
     with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
-        return [first, *pool.map(run, cases[1:])]
+        compiling = [
+            pool.submit(
+                compile_check.compile_step,
+                submission,
+                step.name,
+                first.case,
+                TARGETS[name],
+                sandbox.compiler,
+            )
+            for name in to_compile
+        ]
+        return [first, *pool.map(run, cases[1:])], [c.result() for c in compiling]
 
 
 def read_all(paths: tuple[Path, ...]) -> list[Path]:

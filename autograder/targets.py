@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 KB = 1024
 MAX_REGISTERS_PER_THREAD = 255  # NVIDIA; what does not fit spills to memory
-PARTITIONS = 4  # an SM and a compute unit have four schedulers, each with a quarter of the registers
+PARTITIONS = (
+    4  # an SM and a compute unit have four schedulers, each with a quarter of the registers
+)
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,14 @@ class Task:
                 (cause, wrong answer) for mistakes whose result can be computed
     otherwise   the cause when nothing else is recognised
     allowed     library operators accepted besides allocation, views, casts and copies
+    ieee        whether the step promises the accuracy of float32, so that TF32 is a mistake
     """
 
     cases: Callable[[np.random.Generator], list[Case]]
     hypotheses: Callable[[Case, set[int]], Iterator[tuple[str, np.ndarray]]]
     otherwise: str = "wrong_values"
     allowed: frozenset[str] = field(default_factory=frozenset)
+    ieee: bool = False
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:

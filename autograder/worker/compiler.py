@@ -96,7 +96,7 @@ class Compiler:
                 with contextlib.redirect_stdout(log):
                     made = launch(function, *args, grid=grid, warmup=True, **kwargs)
             except Exception as error:
-                compiler.refusals.append(compiler.describe_refusal(error))
+                compiler.refusals.append(compiler.describe_refusal(error, function))
                 raise
             compiler.note(function, made, log.getvalue(), args, kwargs)
             return made
@@ -127,9 +127,10 @@ class Compiler:
             }
         )
 
-    def describe_refusal(self, error: Exception) -> dict:
+    def describe_refusal(self, error: Exception, function) -> dict:
         """Triton's own words, and the line of the learner's cell that they are about."""
         told = describe_error(error, Path(self.folder))
+        told |= _line_of(function.src, 1, Path(self.folder)) or {}
         chain = [error]
         while chain[-1].__cause__ is not None:
             chain.append(chain[-1].__cause__)
@@ -137,7 +138,9 @@ class Compiler:
             node, source = getattr(link, "node", None), getattr(link, "src", None)
             if source and getattr(node, "lineno", None):
                 told |= _line_of(source, node.lineno, Path(self.folder)) or {}
-                told["message"] = str(getattr(link, "error_message", None) or told["message"])[:2000]
+                told["message"] = str(getattr(link, "error_message", None) or told["message"])[
+                    :2000
+                ]
         return told
 
 
@@ -212,9 +215,16 @@ def _number(pattern: str, text: str) -> int:
 
 
 def _instructions(text: str) -> dict[str, int]:
-    """How often each instruction stands in the assembly, predicates and operands left out."""
-    pattern = re.compile(r"^\s+(?:@!?%\w+\s+)?([a-z]\w*(?:[.:]+\w+)*)", re.MULTILINE)
-    return dict(Counter(pattern.findall(text)))
+    """How often each instruction stands in the assembly, predicates and operands left out.
+
+    An asynchronous copy keeps its number of bytes, which is an operand.
+    """
+    pattern = re.compile(r"^\s+(?:@!?%\w+\s+)?([a-z]\w*(?:[.:]+\w+)*)(.*)", re.MULTILINE)
+    counts: Counter[str] = Counter()
+    for name, operands in pattern.findall(text):
+        size = re.match(r".*?\].*?\], (\w+)", operands) if name.startswith("cp.async.c") else None
+        counts[f"{name} {int(size[1], 0)}" if size else name] += 1
+    return dict(counts)
 
 
 def _dots(ttir: str, folder: str) -> list[dict]:
