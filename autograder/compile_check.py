@@ -8,7 +8,7 @@ judged: that is `not_measured`, with the reason.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder import course, diagnosis
 from autograder.account import Compiled, Dot, Error, Kernel, Place
@@ -121,6 +121,11 @@ def findings(
     `ieee`: the step promises the accuracy of float32.
     """
     found = [_compiles(c, submission, case) for c in compilations]
+    told: dict[str, str] = {}
+    for finding, compilation in zip(found, compilations):
+        first = told.setdefault(finding.check.message, compilation.target.name)
+        if finding.check.message and first != compilation.target.name:
+            finding.check.message = f"the same as for {first}."
     dots = [dot for c in compilations for kernel in c.kernels for dot in kernel.dots]
     if dots:
         found.append(_precise(dots, submission, case, ieee))
@@ -192,7 +197,8 @@ def hint(found: list[Finding], step: course.Step) -> Hint | None:
     failed = next((f for f in found if f.cause), None)
     if failed is None:
         return None
-    return diagnosis.hint_for(failed.cause, step, failed.advice)
+    usual = diagnosis.hint_for(failed.cause, step)
+    return replace(usual, text=failed.advice) if failed.advice else usual
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -94,14 +94,14 @@ def _advice(target, kernel, fits, tensor_core, loads, stores, copies, tma) -> st
             f"It cannot be launched: {compile_check.too_much_shared(kernel, target)} "
             "Use smaller tiles or fewer stages."
         )
+    if kernel.dots and not tensor_core:
+        return _without_tensor_cores(kernel)
     spilled = kernel.spill_stores + kernel.spill_loads
     if spilled:
         return (
             f"Registers run out and {spilled} bytes a thread go through memory: use a smaller tile "
             f"or more warps than {kernel.warps}."
         )
-    if kernel.dots and not tensor_core:
-        return _without_tensor_cores(kernel)
     widest = max([*loads, *copies, WIDE if tma else 0], default=0)
     if 0 < widest < NARROW:
         return (

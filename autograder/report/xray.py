@@ -32,10 +32,12 @@ def _show_step(console: Console, submission, found: StepXray, listings) -> None:
         if message:
             style = "yellow" if xray.status(compilation) == "not_judged" else "red"
             console.print(Text.assemble((compilation.target.name, f"bold {style}"), f"  {message}"))
+    advice: dict[str, list[str]] = {}
     for view in views:
-        name = f"{view.target.name} {view.kernel.name}"
         if view.kernel.shared <= view.target.shared_block:  # else the message above says it
-            console.print(Text.assemble((name, "bold"), f"  {view.advice}"))
+            advice.setdefault(view.advice, []).append(f"{view.target.name} {view.kernel.name}")
+    for text, names in advice.items():
+        console.print(Text.assemble((", ".join(names), "bold"), f"  {text}"))
     for view in views:
         for kind in listings:
             _show_code(console, submission, view, kind)
@@ -48,9 +50,8 @@ def _table(views: list[View]) -> Table:
     table.add_column("")
     for view in views:
         constants = " ".join(f"{k}={v}" for k, v in view.kernel.constants.items())
-        table.add_column(
-            f"{view.target.name} ({view.target.gpus})\n{view.kernel.name}\n{constants}"
-        )
+        head = f"{view.target.name} ({view.target.gpus})\n{view.kernel.name}\n{constants}"
+        table.add_column(head, overflow="fold")
     for name, cell in ROWS:
         table.add_row(name, *map(cell, views))
     return table
@@ -67,8 +68,10 @@ def _shared(view: View) -> Text:
 
 def _spills(view: View) -> Text:
     kernel = view.kernel
+    if not kernel.spill_stores + kernel.spill_loads + kernel.stack:
+        return Text("none")
     text = f"{kernel.spill_stores} B out, {kernel.spill_loads} B in; stack {kernel.stack} B"
-    return Text(text, style="red" if kernel.spill_stores + kernel.spill_loads else "")
+    return Text(text, style="red")
 
 
 def _occupancy(view: View) -> str:
@@ -76,7 +79,7 @@ def _occupancy(view: View) -> str:
     unit = "compute unit" if view.target.backend == "hip" else "SM"
     return (
         f"{programs} program{'' if programs == 1 else 's'} per {unit}, "
-        f"{view.occupancy.percent:.0f}%\nlimited by {view.occupancy.limit}"
+        f"{view.occupancy.percent:.3g}%\nlimited by {view.occupancy.limit}"
     )
 
 
