@@ -150,22 +150,22 @@ def parse_compiled(data: bytes, folder: str) -> Compiled | None:
 
 def _kernel(told: dict, folder: str) -> Kernel:
     return Kernel(
-        name=_text(told["name"]),
+        name=_label(told["name"]),
         place=_place(told, folder),
-        constants={_text(n): _text(v) for n, v in told["constants"].items()},
+        constants={_label(n): _label(v) for n, v in told["constants"].items()},
         warps=_natural(told["warps"]) or 1,
         **{
             name: _natural(told[name])
             for name in ("stages", "shared", "registers", "stack", "spill_stores", "spill_loads")
         },
-        instructions={_text(n): _natural(v) for n, v in told["instructions"].items()},
+        instructions={_label(n): _natural(v) for n, v in told["instructions"].items()},
         dots=tuple(_dot(d, folder) for d in told["dots"]),
-        listings={_text(n): _text(v) for n, v in told["listings"].items()},
+        listings={_label(n): _code(v) for n, v in told["listings"].items()},
     )
 
 
 def _dot(told: dict, folder: str) -> Dot:
-    types = (_text(told[name]) for name in ("operand", "accumulator", "precision"))
+    types = (_label(told[name]) for name in ("operand", "accumulator", "precision"))
     return Dot(*types, _place(told, folder))
 
 
@@ -254,3 +254,13 @@ def _text(told: str) -> str:
     if not isinstance(told, str):
         raise TypeError("text was expected")
     return told
+
+
+def _label(told: str) -> str:
+    """A short name that can be shown on a terminal: no control characters."""
+    return "".join(c for c in _text(told)[:100] if c.isprintable())
+
+
+def _code(told: str) -> str:
+    """Lines of code that can be shown on a terminal."""
+    return "".join(c for c in _text(told) if c.isprintable() or c in "\n\t")

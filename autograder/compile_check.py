@@ -21,6 +21,8 @@ from autograder.targets import Target
 
 COMPILE_SECONDS = 60.0  # one kernel for one GPU takes about a second; unrolled loops take longer
 LONGEST = 240  # characters of a message that are kept
+# Errors of the machine that compiles, not of what it compiles.
+NO_TOOLS = {"OSError", "FileNotFoundError", "PermissionError", "BlockingIOError", "MemoryError"}
 COARSE = {"tf32", "bf16x3"}  # precisions of a float32 dot that lose bits
 
 # Triton's words, and what a learner can do about them. The first that fits counts.
@@ -99,15 +101,27 @@ def _compilation(target: Target, outcome: Outcome, submission: Submission) -> Co
     told = outcome.account
     if not isinstance(told, Compiled):
         return Compilation(target, unjudged="the compiling process ended without an answer.")
-    unjudged = ""
+    unjudged = _why_unjudged(told, submission)
+    refusals = () if unjudged else told.refusals
+    return Compilation(target, told.kernels, refusals, unjudged)
+
+
+def _why_unjudged(told: Compiled, submission: Submission) -> str:
+    """Why nothing can be said about the kernels; empty where something can."""
+    for error in (*told.refusals, *filter(None, [told.error])):
+        source = submission.text(error.place.filename, error.place.line)
+        if source.startswith("raise NotImplementedError"):
+            at = submission.place(error.place.filename, error.place.line)
+            return f"it is not written yet ({at})."
+    for refusal in told.refusals:
+        if refusal.type in NO_TOOLS or "Cannot find" in refusal.message:
+            return f"this machine could not run the compiler: {_sentence(refusal.message)}."
     if told.error and not told.refusals:
-        unjudged = (
+        return (
             f"without data to work on, the function raised {told.error.type}: "
             f"{_sentence(told.error.message)}{_at(told.error.place, submission)}"
         )
-    elif not told.kernels and not told.refusals:
-        unjudged = "no kernel was launched."
-    return Compilation(target, told.kernels, told.refusals, unjudged)
+    return "" if told.kernels or told.refusals else "no kernel was launched."
 
 
 # --- findings ---------------------------------------------------------------------------------
