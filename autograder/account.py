@@ -122,12 +122,87 @@ class Account:
     stored: int
 
 
+@dataclass(frozen=True)
+class Dot:
+    """One dot of a kernel: its types and precision in the compiler's names (f16, f32; tf32)."""
+
+    operand: str
+    accumulator: str
+    precision: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a compiler made of one kernel: bytes but for `registers`, which are per thread.
+
+    `instructions` counts each one of the assembly; `listings` holds the code that was asked for.
+    """
+
+    name: str
+    place: Place
+    constants: dict[str, str]
+    warps: int
+    stages: int
+    shared: int
+    registers: int
+    stack: int
+    spill_stores: int
+    spill_loads: int
+    instructions: dict[str, int]
+    dots: tuple[Dot, ...]
+    listings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The account of a compilation: kernels made, kernels refused, and what the function raised."""
+
+    kernels: tuple[Kernel, ...]
+    refusals: tuple[Error, ...]
+    error: Error | None
+
+
 def parse(data: bytes, folder: str) -> Account | None:
     """The account in `data`, or None if it is not one; `folder` is where the run's cells lay."""
     try:
         return _account(json.loads(data), folder)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
+
+
+def parse_compiled(data: bytes, folder: str) -> Compiled | None:
+    """As `parse`, for what worker/compiler.py reports."""
+    try:
+        told = json.loads(data)
+        return Compiled(
+            tuple(_kernel(k, folder) for k in told["kernels"]),
+            tuple(_error(r, folder) for r in told["refusals"]),
+            _error(told["error"], folder) if told["error"] else None,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def _kernel(told: dict, folder: str) -> Kernel:
+    return Kernel(
+        name=_label(told["name"]),
+        place=_place(told, folder),
+        constants={_label(n): _label(v) for n, v in told["constants"].items()},
+        warps=_natural(told["warps"]) or 1,
+        **{
+            name: _natural(told[name])
+            for name in ("stages", "shared", "registers", "stack", "spill_stores", "spill_loads")
+        },
+        instructions={_label(n): _natural(v) for n, v in told["instructions"].items()},
+        dots=tuple(_dot(d, folder) for d in told["dots"]),
+        listings={_label(n): _code(v) for n, v in told["listings"].items()},
+    )
+
+
+def _dot(told: dict, folder: str) -> Dot:
+    types = (_label(told[name]) for name in ("operand", "accumulator", "precision"))
+    return Dot(*types, _place(told, folder))
 
 
 def _account(told: dict, folder: str) -> Account:
@@ -238,7 +313,23 @@ def _integers(told: list) -> tuple[int, ...]:
     return tuple(map(int, told))
 
 
+def _natural(told: int) -> int:
+    if type(told) is not int or not 0 <= told < 2**31:
+        raise ValueError("a number that is not negative was expected")
+    return told
+
+
 def _text(told: str) -> str:
     if not isinstance(told, str):
         raise TypeError("text was expected")
     return told
+
+
+def _label(told: str) -> str:
+    """A short name that can be shown on a terminal: no control characters."""
+    return "".join(c for c in _text(told)[:100] if c.isprintable())
+
+
+def _code(told: str) -> str:
+    """Lines of code that can be shown on a terminal."""
+    return "".join(c for c in _text(told) if c.isprintable() or c in "\n\t")

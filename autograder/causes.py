@@ -40,9 +40,21 @@ CAUSES = {
         "start",
     ),
     "does_not_compile": Cause(
-        "A tile's shape must be a power of two, known when the kernel is compiled. Pass a block "
-        "size such as 64 as `tl.constexpr` and mask what lies past the end.",
+        "A GPU's compiler accepts less than the interpreter: sides of tiles are powers of two known "
+        "when the kernel is compiled, values from outside come in as arguments, and a variable "
+        "keeps its shape and type through a loop.",
         "programs",
+    ),
+    "shared_memory_exceeded": Cause(
+        "A pipelined loop keeps `num_stages` tiles of each operand in shared memory at once. Use "
+        "smaller tiles, or pass a smaller `num_stages` at the launch.",
+        "programs",
+    ),
+    "tf32_where_fp32_promised": Cause(
+        "On a GPU `tl.dot` cuts float32 tiles to TF32 unless told otherwise: pass "
+        '`input_precision="ieee"`. Write a sum of products as `tl.dot` as well, since the compiler '
+        "may turn it into one.",
+        "accumulator",
     ),
     "offset_overflow": Cause(
         "Offsets past 2³¹ wrap around in 32 bits. Make the index 64-bit before it is multiplied by "
@@ -127,8 +139,8 @@ CAUSES = {
         "accumulator",
     ),
     "low_precision_accumulator": Cause(
-        "Keep the accumulator in float32 (`tl.zeros(..., dtype=tl.float32)`) and cast once, after "
-        "the loop: float16 loses the small terms of a long sum.",
+        "Keep the accumulator in float32 (`tl.zeros(..., dtype=tl.float32)`, and no `out_dtype` in "
+        "`tl.dot`) and cast once, after the loop: float16 loses the small terms of a long sum.",
         "accumulator",
     ),
     "low_precision_input": Cause(

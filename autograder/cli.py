@@ -1,4 +1,4 @@
-"""The commands `list`, `grade` and `doctor`: options in, exit code out.
+"""The commands `list`, `grade`, `xray` and `doctor`: options in, exit code out.
 
 0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used. Must
 never show a traceback to a learner, and never overwrite a submission.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from autograder import course, grading
+from autograder import course, grading, targets
 from autograder.environment import describe
 from autograder.files import write_whole
 from autograder.result import Grading
@@ -161,6 +161,57 @@ def _write(outputs: dict[str, Path], result: Grading) -> list[str]:
         except OSError as error:
             failed.append(f"--{name} {path}: cannot be written ({error.strerror})")
     return failed
+
+
+def _check_targets(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in targets.TARGETS:
+            known = ", ".join(targets.TARGETS)
+            raise click.BadParameter(f"{name!r} is not a known GPU; the targets are {known}")
+    return tuple(dict.fromkeys(names)) or targets.DEFAULT
+
+
+@main.command("xray")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--step", "steps", multiple=True, callback=_check_steps, help="Only this step (repeatable).")  # fmt: skip
+@click.option("--target", "names", multiple=True, callback=_check_targets, help="GPU to compile for (repeatable); sm_80 and sm_90 unless given.")  # fmt: skip
+@click.option("--all-configs", is_flag=True, help="Every configuration of an autotuned kernel, not only the first.")  # fmt: skip
+@click.option("--ptx", is_flag=True, help="Print the PTX with your source lines.")
+@click.option("--sass", is_flag=True, help="Print the machine code with your source lines.")
+@click.option("--json", "json_file", type=OUTPUT, help="Write the result to this file.")  # fmt: skip
+def xray_command(path, steps, names, all_configs, ptx, sass, json_file):
+    """Compiles the kernels of PATH for GPUs that need not be present, and shows what came out."""
+    from autograder import xray
+    from autograder.report import terminal
+    from autograder.report import xray as report
+    from autograder.sandbox import Sandbox
+
+    _check_outputs({"json": json_file} if json_file else {}, [path])
+    listings = tuple(kind for kind, wanted in (("ptx", ptx), ("sass", sass)) if wanted)
+    submission = read(path)
+    chosen = grading.steps_of(submission, steps)
+    missing = [s.name for s in chosen if s.name not in submission.functions()]
+    if missing:
+        trouble = submission.syntax_error_for(missing[0])
+        raise BadInput(f"{path}: {trouble or f'{missing[0]} is not defined in it'}")
+    with Sandbox("compile") as compiler, terminal.progress() as progress:
+        found = xray.examine(
+            submission,
+            chosen,
+            [targets.TARGETS[name] for name in names],
+            compiler,
+            listings,
+            all_configs,
+            progress,
+        )
+    if json_file is not None:
+        told = xray.to_json(submission, found, describe())
+        try:
+            write_whole(json_file, (json.dumps(told, indent=2) + "\n").encode())
+        except OSError as error:
+            raise BadInput(f"--json {json_file}: cannot be written ({error.strerror})") from None
+    report.show(submission, found, listings)
+    sys.exit(xray.exit_code(found))
 
 
 @main.command()

@@ -1,7 +1,7 @@
 """Grades submissions: from a path to a result, one room after the other.
 
-submission → cases of the step → arena → sandbox → verdict → diagnosis → result. Must never decide
-a case itself, and never let what a submission does end the grading.
+submission → cases of the step → arena → sandbox → verdict → diagnosis → result, with a look by the
+compiler beside the cases. Must never decide a case itself, and never let what a submission does end the grading.
 """
 
 import os
@@ -13,12 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import course, diagnosis, tuned
+from autograder import compile_check, course, diagnosis, inspection, tuned
 from autograder.arena import Arena
+from autograder.compile_check import Compilation
 from autograder.result import Check, StepResult, SubmissionResult
 from autograder.sandbox import Outcome, Sandbox
 from autograder.steps.case import Case
 from autograder.submission import BadInput, Submission
+from autograder.targets import DEFAULT, TARGETS
 from autograder.verdict import Evidence, Judge
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one case
@@ -82,11 +84,13 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     else:
         if trouble:
             result.notes.append(f"{trouble} That cell was left out.")
-        evidence = _run_battery(submission, step, sandbox, settings, progress)
-        result.checks = [e.check for e in evidence if e.shown]
+        evidence, compilations = _run_battery(submission, step, sandbox, settings, progress)
+        found = compile_check.findings(compilations, submission, evidence[0].case, step.task.ieee)
+        result.checks = [e.check for e in evidence if e.shown] + [f.check for f in found]
         result.notes += _notes(step, evidence[0])
+        result.xray = [inspection.as_json(v) for c in compilations for v in inspection.views(c)]
         try:
-            result.hint = diagnosis.diagnose(evidence, step)
+            result.hint = diagnosis.diagnose(evidence, step) or compile_check.hint(found, step)
         except Exception as error:  # noqa: BLE001 - marks stand without a hint
             kind = type(error).__name__
             result.notes.append(f"No hint: the diagnosis failed ({kind}). Please report this.")
@@ -103,10 +107,13 @@ def battery(step: course.Step, seed: int) -> list[Case]:
     return step.task.cases(rng)
 
 
-def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence]:
+def _run_battery(
+    submission, step, sandbox, settings, progress
+) -> tuple[list[Evidence], list[Compilation]]:
     """The first case alone, since most submissions that cannot work fail it; then the rest.
 
-    Every second case runs its programs in shuffled order. An autotuned kernel has more to show.
+    A first case that ran to its end is compiled as well, beside the other cases. Every second case
+    runs its programs in shuffled order. An autotuned kernel has more to show.
     """
     cases = battery(step, settings.seed)
     code = submission.payload(step.name)
@@ -150,16 +157,29 @@ def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence
     progress(step.name, 0, len(cases))
     first = run(tuned.Run(cases[0]))
     if first.check.status in HOPELESS or first.cause == "not_implemented":
-        return [first]
+        return [first], []
+    to_compile = DEFAULT if first.launches and first.check.status != "error" else ()
     shuffled = [int(order) if i % 2 else None for i, order in enumerate(orders)]
-    evidence = [first, *run_many([tuned.Run(case) for case in cases[1:]], shuffled[1:])]
-    if step.task.second_fill is not None:
-        total += 1
-        evidence.append(_second_fill(cases, step.task.second_fill, run))
-    if first.tuner and first.tuner.configs > 1:
-        _name_config(evidence, first.tuner.configs)
-        evidence += tuned.run_all(cases, step.task.each_config, first, run_many)
-    return evidence
+    with ThreadPoolExecutor(len(DEFAULT)) as compilers:
+        compiling = [
+            compilers.submit(
+                compile_check.compile_step,
+                submission,
+                step.name,
+                first.case,
+                TARGETS[name],
+                sandbox.compiler,
+            )
+            for name in to_compile
+        ]
+        evidence = [first, *run_many([tuned.Run(case) for case in cases[1:]], shuffled[1:])]
+        if step.task.second_fill is not None:
+            total += 1
+            evidence.append(_second_fill(cases, step.task.second_fill, run))
+        if first.tuner and first.tuner.configs > 1:
+            _name_config(evidence, first.tuner.configs)
+            evidence += tuned.run_all(cases, step.task.each_config, first, run_many)
+        return evidence, [c.result() for c in compiling]
 
 
 def _needs_bfloat16(asked: tuned.Run) -> bool:

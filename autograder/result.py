@@ -64,6 +64,7 @@ class StepResult:
     hint: Hint | None = None
     notes: list[str] = field(default_factory=list)
     performance: dict | None = None
+    xray: list[dict] = field(default_factory=list)  # what the compiler made, per GPU and kernel
 
     @property
     def status(self) -> str:
@@ -146,4 +147,5 @@ def _step_json(step: StepResult) -> dict:
         "hint": asdict(step.hint) if step.hint else None,
         "notes": step.notes,
         "performance": step.performance,
+        "xray": step.xray,
     }

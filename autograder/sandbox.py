@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 from autograder import account
-from autograder.account import Account
+from autograder.account import Account, Compiled
 
 MAX_ANSWER = 4 * 2**20
 START_SECONDS = 120  # a cold disk reads torch slowly
@@ -59,10 +59,17 @@ class Outcome:
     end: str
     code: int = 0
     seconds: float = 0.0
-    account: Account | None = None
+    account: Account | Compiled | None = None
     output: str = ""
     trace: str = ""
     folder: str = ""
+
+
+# What Triton must find in its environment before it is imported.
+MODES = {
+    "interpret": {"TRITON_INTERPRET": "1"},
+    "compile": {"TRITON_DUMP_PTXAS_LOG": "1"},  # where registers and spills stand
+}
 
 
 class Sandbox:
@@ -72,8 +79,12 @@ class Sandbox:
     worker does not start.
     """
 
-    def __init__(self, without: Collection[str] = ()):
+    def __init__(self, mode: str = "interpret", without: Collection[str] = ()):
+        """`mode` is what its zygote does with kernels: interpret or compile."""
+        self._mode = mode
         self._without = sorted(without)
+        # Loads while the interpreter does; whoever only interprets pays nothing but memory.
+        self.compiler = Sandbox("compile", without) if mode == "interpret" else None
         self._lock = threading.Lock()
         self.knows_bfloat16 = True  # until the worker says otherwise when it is ready
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
@@ -87,6 +98,8 @@ class Sandbox:
 
     def close(self) -> None:
         """Ends the worker and whatever is left of its runs."""
+        if self.compiler is not None:
+            self.compiler.close()
         self._control.close()
         try:
             self._process.wait(2)
@@ -126,7 +139,7 @@ class Sandbox:
                 if not connection.poll(job["wall_seconds"] + GRACE_SECONDS):
                     self._replace(zygote)
                     return Outcome("lost")
-                outcome = _outcome(connection.recv_bytes(MAX_ANSWER))
+                outcome = self._outcome(connection.recv_bytes(MAX_ANSWER))
             except (EOFError, OSError):
                 self._replace_if_ended(zygote)
                 return Outcome("lost")
@@ -139,6 +152,21 @@ class Sandbox:
             return Outcome("still_writable", folder=outcome.folder)
         return outcome
 
+    def _outcome(self, answer: bytes) -> Outcome:
+        """What a guard says; one that does not say it in the expected form counts as lost."""
+        try:
+            told = json.loads(answer)
+            texts = [told[name] for name in ("end", "output", "trace", "folder")]
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError("text was expected")
+            end, output, trace, folder = texts
+            report = base64.b64decode(told["report"])
+            code, seconds = int(told["code"]), float(told["seconds"])
+        except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+            return Outcome("lost")
+        parse = account.parse if self._mode == "interpret" else account.parse_compiled
+        return Outcome(end, code, seconds, parse(report, folder), output, trace, folder)
+
     # --- the zygote ---------------------------------------------------------------------------
 
     def _start(self) -> None:
@@ -146,9 +174,9 @@ class Sandbox:
         self._folder = tempfile.mkdtemp(prefix="autograder-")
         environment = {
             **{name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ},
+            **MODES[self._mode],
             "HOME": self._folder,
             "TMPDIR": self._folder,
-            "TRITON_INTERPRET": "1",
             "OMP_NUM_THREADS": "1",  # one thread, so that forking is safe
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONNOUSERSITE": "1",
@@ -158,7 +186,8 @@ class Sandbox:
         root = str(Path(__file__).resolve().parent.parent)
         code = (
             f"import sys; sys.path.insert(0, {root!r})\n"
-            f"from autograder.worker.zygote import main; main({theirs.fileno()}, {self._without})"
+            f"from autograder.worker.zygote import main\n"
+            f"main({theirs.fileno()}, {self._mode!r}, {self._without})"
         )
         with theirs:
             self._process = subprocess.Popen(
@@ -230,21 +259,6 @@ class Sandbox:
             except psutil.NoSuchProcess:
                 pass
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _outcome(answer: bytes) -> Outcome:
-    """What a guard says; one that does not say it in the expected form counts as lost."""
-    try:
-        told = json.loads(answer)
-        texts = [told[name] for name in ("end", "output", "trace", "folder")]
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("text was expected")
-        end, output, trace, folder = texts
-        report = base64.b64decode(told["report"])
-        code, seconds = int(told["code"]), float(told["seconds"])
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return Outcome("lost")
-    return Outcome(end, code, seconds, account.parse(report, folder), output, trace, folder)
 
 
 def _sealed(arena_fd: int) -> bool:

@@ -79,6 +79,7 @@ class Task:
                 case is run again with it beside the operands and in masked lanes
     each_config names of the cases that every config of an autotuned kernel is graded on; empty
                 for all
+    ieee        whether the step promises the accuracy of float32, so that TF32 is a mistake
     """
 
     cases: Callable[[np.random.Generator], list[Case]]
@@ -88,6 +89,7 @@ class Task:
     optimum: Callable[[Case], tuple[int, int]] | None = None
     second_fill: float | None = None
     each_config: frozenset[str] = field(default_factory=frozenset)
+    ieee: bool = False
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:

@@ -11,18 +11,18 @@ import mmap
 import os
 import signal
 import sys
-import traceback
 import warnings
 from pathlib import Path
 
 import torch
 
-from autograder.worker import limits, loader
+from autograder.worker import compiler, limits, loader
 from autograder.worker.address_check import AddressCheck
+from autograder.worker.errors import describe_error
 from autograder.worker.observer import Observer
 from autograder.worker.tuning import Tuning
 
-MAX_REPORT = 256 * 1024
+MAX_REPORT = 2 * 2**20  # a kernel's listing is most of it
 MAX_TUNERS = 8
 
 
@@ -32,7 +32,10 @@ def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -
     faulthandler.register(signal.SIGUSR1, file=trace_fd, all_threads=False)
     limits.apply(job["cpu_seconds"])
     sys.setrecursionlimit(1000)
-    report = _report(job, arena_fd, folder)
+    if "target" in job:
+        report = compiler.report(job, folder)
+    else:
+        report = _report(job, arena_fd, folder)
     sys.stdout.flush()
     sys.stderr.flush()
     data = json.dumps(report).encode()[:MAX_REPORT]
@@ -68,7 +71,7 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
             observer.judge(result)
             _hand_over(memory, job["arena"]["result"], result)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
-        report["error"] = _describe_error(error, folder)
+        report["error"] = describe_error(error, folder)
     report["refusal"] = observer.refusal
     report["no_kernel"] = observer.no_kernel
     report["violations"] = check.violations
@@ -110,28 +113,3 @@ def _hand_over(memory: mmap.mmap, place: dict, result: torch.Tensor) -> None:
         count = result.numel()
         target = torch.frombuffer(memory, dtype=result.dtype, count=count, offset=place["start"])
         target.copy_(result.detach().reshape(-1))
-
-
-def _describe_error(error: BaseException, folder: Path) -> dict:
-    """The innermost error and the learner's frame that raised it."""
-    chain = [error]
-    while chain[-1].__cause__ is not None:  # Triton wraps what a kernel raises
-        chain.append(chain[-1].__cause__)
-    place = {"file": None, "line": None}
-    for link in chain:
-        for frame in traceback.extract_tb(link.__traceback__):
-            if frame.filename.startswith(str(folder)):
-                place = {"file": frame.filename, "line": frame.lineno}
-    if isinstance(chain[-1], SyntaxError) and str(chain[-1].filename).startswith(str(folder)):
-        place = {"file": chain[-1].filename, "line": chain[-1].lineno}
-    root = chain[-1]
-    try:
-        message = str(root)
-    except Exception:  # noqa: BLE001 - a submission may raise an object whose text raises
-        message = ""
-    return {
-        "type": type(root).__name__,
-        "message": message[:2000],
-        "not_implemented": any(isinstance(link, NotImplementedError) for link in chain),
-        **place,
-    }

@@ -18,20 +18,23 @@ from multiprocessing.connection import Connection
 import psutil
 import torch
 
-from autograder.worker import guard, interpreter, system
+from autograder.worker import compiler, guard, interpreter, system
 from autograder.worker.isolation import Isolation
 
 MAX_JOB = 64 * 2**20
 
 
-def main(control_fd: int, without: Collection[str] = ()) -> None:
-    """Serves until the grader closes the control socket. `without` is for tests of isolation."""
+def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()) -> None:
+    """Serves until the grader closes the control socket.
+
+    `mode`: interpret or compile; one process can never do both, because Triton decides when it is
+    imported. `without` is for tests of isolation.
+    """
     torch.set_num_threads(1)
     system.become_subreaper()
     system.open_to_inspection(False)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle
-    bfloat16 = interpreter.repair()
-    interpreter.warm_up()
+    bfloat16 = _warm_up(mode)
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
     control = socket.socket(fileno=control_fd)
@@ -49,6 +52,16 @@ def main(control_fd: int, without: Collection[str] = ()) -> None:
             guards.add(_fork_guard(control, *fds, layers))
         orphans = _reap(guards)
     system.kill_descendants()
+
+
+def _warm_up(mode: str) -> bool:
+    """Makes ready what every fork needs. Returns whether bfloat16 values come out right."""
+    if mode == "compile":
+        compiler.warm_up()
+        return True
+    bfloat16 = interpreter.repair()
+    interpreter.warm_up()
+    return bfloat16
 
 
 def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int, layers: Isolation) -> int:
