@@ -112,8 +112,8 @@ def _run_battery(
 ) -> tuple[list[Evidence], list[Compilation]]:
     """The first case alone, since most submissions that cannot work fail it; then the rest.
 
-    A first case that ran to its end is compiled as well, beside the other cases. Every second case
-    runs its programs in shuffled order. An autotuned kernel has more to show.
+    A kernel whose first case is right is compiled as well, beside the other cases. Every second
+    case runs its programs in shuffled order. An autotuned kernel has more to show.
     """
     cases = battery(step, settings.seed)
     code = submission.payload(step.name)
@@ -158,7 +158,7 @@ def _run_battery(
     first = run(tuned.Run(cases[0]))
     if first.check.status in HOPELESS or first.cause == "not_implemented":
         return [first], []
-    to_compile = DEFAULT if first.launches and first.check.status != "error" else ()
+    to_compile = DEFAULT if first.launches and not first.failed else ()
     shuffled = [int(order) if i % 2 else None for i, order in enumerate(orders)]
     with ThreadPoolExecutor(len(DEFAULT)) as compilers:
         compiling = [
