@@ -15,6 +15,7 @@ import numpy as np
 from autograder import causes, course
 from autograder.account import Violation
 from autograder.result import Hint
+from autograder.steps.case import Case
 from autograder.verdict import Evidence
 
 USUAL_TILES = {16, 32, 64, 128}
@@ -42,13 +43,15 @@ def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
             break
     else:
         cause = step.task.otherwise
-    return hint_for(cause, step, _scope(evidence, failed), _seen(failed, cause))
+    return hint_for(cause, step, _scope(evidence, failed), _where(failed, cause))
 
 
-def hint_for(cause: str, step: course.Step, *seen: str) -> Hint:
-    """The hint for a known cause, after what was seen."""
-    text = " ".join([*filter(None, seen), causes.CAUSES[cause].advice])
-    return Hint(cause, text, causes.reading(cause, step.chapter, step.folder))
+def hint_for(cause: str, step: course.Step, seen: str = "", where: str = "") -> Hint:
+    """The hint for a known cause; `seen` and `where` are sentences, or empty."""
+    advice = causes.CAUSES[cause].advice
+    read = causes.reading(cause, step.chapter, step.folder)
+    text = " ".join(filter(None, (seen, where, advice)))
+    return Hint(cause, text, read, [seen, where, f"{advice} Read `{read}`."])
 
 
 # --- rules ------------------------------------------------------------------------------------
@@ -383,32 +386,41 @@ def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:
     if any(e.case.focus == "" for e in failed):
         return ""
     focuses = {e.case.focus for e in failed}
-    for dimension in "KMN":
-        if dimension in focuses and not focuses & ({"K", "M", "N"} - {dimension}):
-            name = "the length" if len(failed[0].case.shape) == 1 else dimension
-            return (
-                f"Your kernel is right except when {name} is not a multiple of "
-                f"{_tile_along(dimension, failed)}."
-            )
-    names = ", ".join(f"“{e.case.name}”" for e in failed[:4])
+    ragged = [d for d in "MNK" if d in focuses]
+    names = _dimension_names(failed[0].case)
+    if ragged and all(any(_is_ragged(e, names[d]) for d in ragged) for e in failed):
+        tile = _tile_along(names[ragged[0]], failed) if len(ragged) == 1 else "its tile"
+        either = " or ".join(names[d] for d in ragged)
+        return f"Your kernel is right except when {either} is not a multiple of {tile}."
+    quoted = ", ".join(f"“{e.case.name}”" for e in failed[:4])
     more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    return f"Your kernel is right except in: {names}{more}."
+    return f"Your kernel is right except in: {quoted}{more}."
 
 
-def _tile_along(dimension: str, failed: list[Evidence]) -> str:
+def _is_ragged(e: Evidence, name: str) -> bool:
+    return e.case.size[name] % max(tiles_of(e)) != 0
+
+
+def _dimension_names(case: Case) -> dict[str, str]:
+    """What the step calls its dimensions: {"M": "R", "N": "C"} for `scale_rows`."""
+    names = [name for name, value in case.size.items() if isinstance(value, int)]
+    return dict(zip("MNK", names if len(names) > 1 else names * 2))
+
+
+def _tile_along(name: str, failed: list[Evidence]) -> str:
     """The tile's size along a dimension, if the kernel's constexpr names or values tell it."""
     sizes = {
         value
         for e in failed
         for launch in e.launches
-        for name, value in launch.constexprs.items()
-        if name.upper().endswith(dimension)
+        for constexpr, value in launch.constexprs.items()
+        if constexpr.upper().endswith(name)
     } or tiles_of(failed[0])
     return str(sizes.pop()) if len(sizes) == 1 else "its tile"
 
 
-def _seen(failed: list[Evidence], cause: str) -> str:
-    """What was seen at which line, for the causes where a line is known."""
+def _where(failed: list[Evidence], cause: str) -> str:
+    """Which line to look at, and what happened there, for the causes where a line is known."""
     if cause in PAST_THE_END:
         for e in failed:
             for violation in e.violations[:1]:

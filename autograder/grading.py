@@ -75,7 +75,9 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     trouble = submission.syntax_error_for(step.name)
     if step.name not in submission.functions():
         text = trouble or f"`{step.name}` is not defined in this submission."
-        result.checks = [Check("defined", "correctness", "error" if trouble else "failed", text)]
+        status = "error" if trouble else "failed"
+        place = trouble.partition(":")[0] if trouble else ""  # "line 4: this is not valid Python"
+        result.checks = [Check("defined", "correctness", status, text, place=place)]
         result.hint = diagnosis.hint_for("crashed" if trouble else "not_implemented", step)
     else:
         if trouble:

@@ -120,6 +120,7 @@ class Sandbox:
             "OMP_NUM_THREADS": "1",  # one thread, so that forking is safe
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONNOUSERSITE": "1",
+            "CUDA_VISIBLE_DEVICES": "",  # kernels run in the interpreter, on every machine
             MARK: self._mark,
         }
         root = str(Path(__file__).resolve().parent.parent)

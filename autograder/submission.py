@@ -165,13 +165,18 @@ def _notebook_cells(path: Path, text: str) -> list[Cell]:
     try:
         with _quiet():
             notebook = nbformat.reads(text, as_version=4)
-        sources = [str(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        # Counted with the text cells, as the status bars of JupyterLab and VS Code do.
+        sources = [
+            (number, str(cell["source"]))
+            for number, cell in enumerate(notebook["cells"], 1)
+            if cell["cell_type"] == "code"
+        ]
     except Exception as error:  # noqa: BLE001 - nbformat raises many kinds on malformed notebooks
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: not a notebook that nbformat can read ({reason})") from None
     if not sources:
         raise BadInput(f"{path}: the notebook has no code cells")
-    return [numbered_cell(i, source) for i, source in enumerate(sources, 1)]
+    return [numbered_cell(number, source) for number, source in sources]
 
 
 def numbered_cell(number: int, source: str, label: str | None = None) -> Cell:

@@ -30,7 +30,6 @@ class Evidence:
     check: Check
     outcome: Outcome
     cause: str = ""  # where the verdict itself tells the cause
-    place: str = ""  # "cell 4, line 12" of the first thing that went wrong
     actual: np.ndarray | None = None
     wrong: np.ndarray | None = None
     unwritten: np.ndarray | None = None  # elements that no store reached
@@ -42,6 +41,10 @@ class Evidence:
     @property
     def failed(self) -> bool:
         return self.check.status not in ("passed", "not_measured")
+
+    @property
+    def place(self) -> str:
+        return self.check.place
 
     @property
     def violations(self) -> tuple[Violation, ...]:
@@ -185,7 +188,7 @@ class Judge:
         if account.violations:
             if not sentences:
                 check.kind = "memory"
-            evidence.place = self._at(account.violations[0].place)
+            check.place = self._at(account.violations[0].place)
             sentences.append(self._describe_violation(account.violations[0]))
         for trouble, describe in (
             (account.races, self._describe_race),
@@ -235,8 +238,9 @@ class Judge:
     # --- words --------------------------------------------------------------------------------
 
     def _set(self, evidence, status, cause, text, place="") -> bool:
-        evidence.check.status, evidence.check.message = status, text
-        evidence.cause, evidence.place = cause, place
+        check = evidence.check
+        check.status, check.message, check.place = status, text, place
+        evidence.cause = cause
         return True
 
     def _at(self, place: Place) -> str:

@@ -101,10 +101,12 @@ def test_places_in_a_file_name_the_line(write):
     assert read(write("s.py", "def f():\n    pass\n")).place("s.py", 2) == "line 2"
 
 
-def test_markdown_cells_do_not_count(write):
+def test_cells_are_counted_with_the_text_cells(write):
     nb = notebook("def f():\n    return 1")
     nb.cells.insert(0, nbformat.v4.new_markdown_cell("# Title"))
-    assert kept(read(write("n.ipynb", nb)), "f") == [("cell_01.py", 1)]
+    submission = read(write("n.ipynb", nb))
+    assert kept(submission, "f") == [("cell_02.py", 1)]
+    assert submission.place("cell_02.py", 1) == "cell 2, line 1"
 
 
 def test_a_second_definition_is_said_and_counts(write):
