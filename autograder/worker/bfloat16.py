@@ -88,13 +88,13 @@ def _cast(cast):
 
 def _cast_rounding(cast):
     def create_fp_to_fp(self, source, target, rounding):
+        if _is_bfloat16(source) and target.scalar.primitive_bitwidth >= 16:
+            return self.cast_impl(source, target)  # wider, or rounded to nearest by NumPy
         source = _widened(source)
         if target.scalar == tl.bfloat16:
             if source.dtype.scalar.primitive_bitwidth == 8:
                 source = cast(self, source, tl.float32, None)
             return _handle(narrow(source.data, to_zero=rounding == ir.ROUNDING_MODE.RTZ))
-        if target.scalar == source.dtype.scalar:
-            return source
         return cast(self, source, target, rounding)
 
     return create_fp_to_fp
