@@ -210,7 +210,7 @@ def _equal(e: Evidence, answer: np.ndarray) -> bool:
     """Whether what came out is this wrong answer, NaN for NaN, up to rounding."""
     if answer.shape != e.actual.shape:
         return False
-    precision = 2.0**-9 if e.case.dtype == "float16" else 2.0**-18
+    precision = {"float16": 2.0**-9, "bfloat16": 2.0**-6}.get(e.case.dtype, 2.0**-18)
     with np.errstate(invalid="ignore", over="ignore"):
         slack = 4 * e.case.bound + precision * np.abs(answer)
         close = np.isfinite(answer) & (np.abs(answer - e.actual) <= slack)
