@@ -140,14 +140,14 @@ def _row_max_cases(rng) -> list[Case]:
 
     return [
         case("whole tiles", 16, 64),
-        case("several blocks", 4, 4096),
+        case("several blocks", 4, 2048),
         case("ragged C", 16, 64 + odd(3, 60), "C"),
-        case("long rows, ragged C", 3, 8192 + odd(3, 900), "C"),
+        case("long rows, ragged C", 3, 2048 + odd(3, 900), "C"),
         case("smaller than a tile", odd(3, 7), odd(5, 15), "C"),
         case("one column", odd(5, 15), 1, "C"),
         case("one row", 1, odd(17, 60), "R"),
         case("many rows", 260 + odd(3, 30), odd(5, 15), "R"),
-        _max_case("all negative, whole tiles", _around(rng, -300, 4, 4096), "values"),
+        _max_case("all negative, whole tiles", _around(rng, -300, 4, 2048), "values"),
         _max_case("all negative, ragged C", _around(rng, -300, 8, odd(33, 60)), "values"),
         _max_case("rows on different levels", _levels(rng, 8, odd(33, 60)), "values"),
         _max_case("rows of equal entries", _constant(odd(33, 60)), "values"),
