@@ -152,7 +152,7 @@ def row_max(x):
 # **Your task.** The specification, in PyTorch:
 #
 # ```python
-# def softmax(x):              # x is (R, C), R at least 1, C from 1 to 16384
+# def softmax(x):              # x is (R, C), R at least 1, C from 1 to 8192
 #     wide = x.float()         # x is float16, bfloat16 or float32; the arithmetic is float32
 #     e = (wide - wide.amax(dim=1, keepdim=True)).exp()
 #     return (e / e.sum(dim=1, keepdim=True)).to(x.dtype)    # (R, C), contiguous
