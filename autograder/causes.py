@@ -119,7 +119,8 @@ CAUSES = {
         "accumulator",
     ),
     "accumulator_not_zeroed": Cause(
-        "Start the accumulator at zero, once, before the loop over K.",
+        "Start the accumulator at zero for every tile, before the loop over K; and where programs add "
+        "to the output, allocate it with zeros.",
         "accumulator",
     ),
     "low_precision_accumulator": Cause(
@@ -155,6 +156,32 @@ CAUSES = {
         "The product is right, what follows it is not: add bias[n] to column n, then apply gelu in "
         "its exact form, 0.5·z·(1 + erf(z/√2)), in float32.",
         "epilogue",
+    ),
+    "group_not_clamped": Cause(
+        "The last group has fewer rows of tiles than the others. Divide and take the remainder by "
+        "its real size: `min(num_pid_m - first_pid_m, GROUP_M)`.",
+        "grid",
+    ),
+    "group_map_wrong": Cause(
+        "Two programs compute the same tile, and another tile is left out. Write down the tile of "
+        "every program for 3 by 2 tiles and GROUP_M = 2: a group has GROUP_M * tiles_n programs, it "
+        "begins at row group * GROUP_M, and the row runs fastest within it.",
+        "grid",
+    ),
+    "tile_loop_wrong": Cause(
+        "Program p computes the tiles p, p + programs, p + 2 * programs and so on: begin at "
+        "`tl.program_id(0)`, go on by the number of programs, and end at the number of tiles.",
+        "grid",
+    ),
+    "race": Cause(
+        "Programs run at the same time and in any order. Let one program own each element of the "
+        "output, or add with `tl.atomic_add` to zeroed memory.",
+        "output",
+    ),
+    "slices_wrong": Cause(
+        "Every k belongs to exactly one slice. Slice s begins at s times its length, ends where the "
+        "next begins, and the mask of its last tile must say so.",
+        "k-loop",
     ),
     "wrong_values": Cause(
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "

@@ -77,6 +77,17 @@ def _same_as_a_known_mistake(evidence, failed, step) -> str:
     return votes.most_common(1)[0][0] if votes else ""
 
 
+def _shared_out_wrongly(evidence, failed, step) -> str:
+    """As above, for wrong answers that depend on the grid, tiles left out among them."""
+    if step.task.by_launch is None:
+        return ""
+    votes: Counter[str] = Counter()
+    for e in _with_wrong_values(failed):
+        answers = (found for launch in e.launches for found in step.task.by_launch(e.case, launch))
+        votes.update(dict.fromkeys(cause for cause, answer in answers if _same_holes(e, answer)))
+    return votes.most_common(1)[0][0] if votes else ""
+
+
 def _not_written(evidence, failed, step) -> str:
     """Which part of the output no store reached, compared with what the usual slips leave out."""
     holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
@@ -166,6 +177,7 @@ def _only_some_cases(evidence, failed, step) -> str:
 RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] = (
     _plain,
     _raised,
+    _shared_out_wrongly,
     _same_as_a_known_mistake,
     _output_read,
     _not_written,
@@ -202,6 +214,14 @@ def _equal(e: Evidence, answer: np.ndarray) -> bool:
         close = np.abs(answer - e.actual) <= slack
     telling = close & (np.abs(answer - e.case.expected) > 8 * e.case.bound)
     return bool((both_nan | close).all() and telling.any())
+
+
+def _same_holes(e: Evidence, answer: np.ndarray) -> bool:
+    """Whether the answer is NaN in the same places, and right or equally wrong elsewhere."""
+    holes = np.isnan(answer)
+    if not np.array_equal(holes, np.isnan(e.actual)):
+        return False
+    return bool(holes.any() and not (e.wrong & ~holes).any()) or _equal(e, answer)
 
 
 def _with_wrong_values(failed: list[Evidence]) -> list[Evidence]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from autograder.account import Launch
+
 # Unit roundoff of each output type: half the distance from 1.0 to the next larger number.
 UNIT_ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24}
 # Half of the smallest positive number: what rounding may add where the answer is subnormal.
@@ -66,12 +68,17 @@ class Task:
                 (cause, wrong answer) for mistakes whose result can be computed
     otherwise   the cause when nothing else is recognised
     allowed     library operators accepted besides allocation, views, casts and copies
+    ieee        whether the step promises the accuracy of float32, so that TF32 is a mistake
+    by_launch   given a case and a kernel launch, yields (cause, wrong answer) for mistakes in how
+                programs share the work; NaN stands where nothing is written
     """
 
     cases: Callable[[np.random.Generator], list[Case]]
     hypotheses: Callable[[Case, set[int]], Iterator[tuple[str, np.ndarray]]]
     otherwise: str = "wrong_values"
     allowed: frozenset[str] = field(default_factory=frozenset)
+    ieee: bool = False
+    by_launch: Callable[[Case, Launch], Iterator[tuple[str, np.ndarray]]] | None = None
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
