@@ -173,6 +173,11 @@ CAUSES = {
         "`tl.program_id(0)`, go on by the number of programs, and end at the number of tiles.",
         "grid",
     ),
+    "pointers_not_reset": Cause(
+        "Something that belongs to one tile is used for the next. Rows, columns, pointers and the "
+        "offset along K are made anew inside the loop over tiles.",
+        "pointer-grids",
+    ),
     "race": Cause(
         "Programs run at the same time and in any order. Let one program own each element of the "
         "output, or add with `tl.atomic_add` to zeroed memory.",

@@ -83,8 +83,11 @@ def _shared_out_wrongly(evidence, failed, step) -> str:
         return ""
     votes: Counter[str] = Counter()
     for e in _with_wrong_values(failed):
+        if e.violations or e.outcome.account.unfilled:  # its NaN is not unwritten memory
+            continue
         answers = (found for launch in e.launches for found in step.task.by_launch(e.case, launch))
-        votes.update(dict.fromkeys(cause for cause, answer in answers if _same_holes(e, answer)))
+        causes_found = [cause for cause, answer in answers if _same_holes(e, answer)]
+        votes.update(list(dict.fromkeys(causes_found)))  # of equal votes the first named wins
     return votes.most_common(1)[0][0] if votes else ""
 
 

@@ -57,9 +57,10 @@ def _ieee_cases(rng) -> list[Case]:
 def _grid_cases(rng) -> list[Case]:
     """A tile has 16 to 128 rows, a group 2 to 8 rows of tiles, if it is of the usual kind.
 
-    1025 to 1039 rows are 65, 33, 17 or 9 rows of tiles: more than one group, the last one short for
-    every power of two. 1024 rows are 64, 32, 16 or 8: the last group is full. A wide matrix has
-    fewer rows of tiles than a group, and several columns even for tiles of 256 columns.
+    1027 to 1039 rows are 65, 33, 17 or 9 rows of tiles: more than one group, the last one short for
+    every power of two. 1024 rows are 64, 32, 16 or 8: the last group is full. 67 to 79 rows are 5, 3,
+    2 or 1, and 131 to 143 are 9, 5, 3 or 2: of the two, one is short for every group, and both are
+    several columns wide even for tiles of 256 columns.
     """
 
     def odd(low, high):
@@ -70,14 +71,14 @@ def _grid_cases(rng) -> list[Case]:
 
     return [
         case("whole tiles", 64, 64, 64),
-        case("several tiles", 256, 384, 64, focus="rectangular"),
+        case("several tiles", 128, 256, 32, focus="rectangular"),
         case("last group short", 1024 + odd(3, 15), 128 + odd(3, 9), 16, focus="MN"),
         case("last group full", 1024, 32, 16, focus="rectangular"),
-        case("one short group", 64 + odd(3, 30), 512 + odd(3, 9), 16, focus="MN"),
+        case("one short group", 64 + odd(3, 15), 512 + odd(3, 9), 16, focus="MN"),
         case("ragged M", 64 + odd(3, 60), 64, 64, focus="M"),
         case("ragged N", 64, 64 + odd(3, 60), 64, focus="N"),
         case("ragged K", 64, 64, 64 + odd(3, 60), focus="K"),
-        case("ragged everywhere", 256 + odd(3, 30), 128 + odd(3, 30), odd(65, 90), focus="MNK"),
+        case("ragged everywhere", 128 + odd(3, 15), 256 + odd(3, 9), odd(33, 48), focus="MNK"),
         case("smaller than a tile", odd(3, 7), odd(9, 15), odd(3, 15), focus="MNK"),
         case("one row", 1, odd(17, 60), odd(17, 60), focus="MNK"),
         case("no rows", 0, 64, 64, focus="empty"),
@@ -132,58 +133,57 @@ def _grouped_by_launch(case: Case, launch: Launch) -> Answers:
 def _persistent_by_launch(case: Case, launch: Launch) -> Answers:
     programs = math.prod(launch.grid)
     for bm, bn, tall, broad, group in _tilings(case, launch):
-        tiles = np.arange(tall * broad)
-        if not 0 < programs < tiles.size:
+        count = tall * broad
+        if not 0 < programs < count:
             continue
         yield from _misplaced(case, bm, bn, tall, broad, group)
+        short = _floor_counts(case, bm, bn, tall, broad)
         for order in {group, 1}:
-            rows, columns = schedules.group_major(tiles, tall, broad, order)
-
-            def only(computed):
-                return _only(
-                    case, schedules.reached(rows[computed], columns[computed], tall, broad), bm, bn
-                )
-
-            for count in _floor_counts(case, bm, bn, tall, broad):
-                yield "grid_floor", only(tiles < count)
-            for computed in _loops_gone_wrong(tiles, programs):
+            rows, columns = schedules.group_major(np.arange(count), tall, broad, order)
+            for cause, computed in _loops_gone_wrong(count, programs, short, launch.constexprs):
                 if not computed.all():
-                    yield "tile_loop_wrong", only(computed)
+                    written = schedules.reached(rows[computed], columns[computed], tall, broad)
+                    yield cause, _only(case, written, bm, bn)
             yield from _left_over(case, bm, bn, rows, columns, programs)
 
 
-def _loops_gone_wrong(tiles: np.ndarray, programs: int) -> Iterator[np.ndarray]:
-    """Which tiles are computed when the loop over them starts, ends or steps wrongly."""
-    turn = tiles // programs
-    yield tiles % programs == 0  # every program starts at tile 0
-    yield turn == 0  # no loop
-    yield turn < tiles.size // programs  # as many turns for all, rounded down
-    yield tiles < tiles.size - 1
-    yield tiles < tiles.size - programs  # ends one turn early
-    yield tiles + programs < tiles.size - 1
-    yield tiles >= programs  # the first turn is left out
-    for step in (programs - 1, programs + 1):
+def _loops_gone_wrong(
+    count: int, programs: int, short: set[int], constexprs: dict[str, int]
+) -> Iterator[tuple[str, np.ndarray]]:
+    """(cause, which tiles are computed) when the loop over them starts, ends or steps wrongly."""
+    tiles = np.arange(count)
+    for fewer in short:
+        yield "grid_floor", tiles < fewer
+    turn, turns = tiles // programs, count // programs
+    for computed in (
+        tiles % programs == 0,  # every program starts at tile 0
+        turn == 0,  # no loop
+        turn < turns,  # as many turns for all, rounded down
+        turn > 0,  # the first turn is left out
+        tiles < count - 1,  # ends one tile early
+        tiles < count - programs,  # ends one turn early
+    ):
+        yield "tile_loop_wrong", computed
+    for step in {programs - 1, programs + 1, *constexprs.values()}:
         if step > 0:
-            found = np.zeros(tiles.size, bool)
-            for first in range(programs):
-                found[first::step] = True
-            yield found
+            yield "tile_loop_wrong", tiles % step < programs
 
 
 def _left_over(case: Case, bm: int, bn: int, rows, columns, programs: int) -> Answers:
     """What a program carries from one of its tiles to the next: the sum, or the pointers."""
     tiles = schedules.cut(case.expected, bm, bn)
     in_order = tiles[rows, columns]
-    summed, stuck_a, stuck_b, stuck = (np.empty_like(tiles) for _ in range(4))
+    summed, stuck_a, stuck_b, stuck, past_k = (np.zeros_like(tiles) for _ in range(5))
     for first in range(programs):
         own = np.arange(first, len(in_order), programs)
         summed[rows[own], columns[own]] = np.cumsum(in_order[own], axis=0)
         stuck_a[rows[own], columns[own]] = tiles[rows[first], columns[own]]
         stuck_b[rows[own], columns[own]] = tiles[rows[own], columns[first]]
         stuck[rows[own], columns[own]] = in_order[first]
+        past_k[rows[first], columns[first]] = in_order[first]  # later tiles: every k is masked
     yield "accumulator_not_zeroed", schedules.joined(summed, case.shape)
-    for left in (stuck_a, stuck_b, stuck):
-        yield "pointer_not_advanced", schedules.joined(left, case.shape)
+    for left in (stuck_a, stuck_b, stuck, past_k):
+        yield "pointers_not_reset", schedules.joined(left, case.shape)
 
 
 # --- split_k_matmul ---------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def _split_k_cases(rng) -> list[Case]:
         return product_case(rng, name, m, n, k, **kwargs)
 
     return [
-        case("one tile, long K", 32, 32, 2048),
-        case("several tiles", 128, 64, 512, focus="rectangular"),
+        case("one tile, long K", 32, 32, 1024),
+        case("several tiles", 96, 64, 256, focus="rectangular"),
         case("K a multiple of 16 only", 32, 32, 1024 + 16 * odd(3, 30), focus="K"),
         case("ragged K", 32, 32, 1024 + odd(3, 60), focus="K"),
         case("K smaller than a slice", 32, 32, odd(17, 60), focus="K"),
