@@ -239,8 +239,12 @@ def _split_k_by_launch(case: Case, launch: Launch) -> Answers:
     def product(start: int, end: int) -> np.ndarray:
         return a[:, start:end] @ b[start:end]
 
-    if launch.stores:  # NaN was written: the sum began with what lay in the memory
-        yield "accumulator_not_zeroed", np.full(case.shape, np.nan)
+    if launch.stores:  # and yet the result is NaN: memory was read that nobody had written
+        nan = np.full(case.shape, np.nan)
+        if any((slices - 1) * length >= k for slices, length, _ in _slicings(k, launch)):
+            yield "output_not_written", nan  # that of slices which hold nothing
+        yield "accumulator_not_zeroed", nan
+    yield from _floor_of_split_k(case, launch)
     for slices, length, depth in _slicings(k, launch):
         starts = [s * length for s in range(slices)]
         parts = [product(start, start + length) for start in starts]
@@ -265,6 +269,18 @@ def _split_k_by_launch(case: Case, launch: Launch) -> Answers:
             yield "race", a[:, mine] @ b[mine]
         kept = tile_of < -(-k // depth) // slices * slices
         yield "k_tail_dropped", a[:, kept] @ b[kept]
+
+
+def _floor_of_split_k(case: Case, launch: Launch) -> Answers:
+    """Tiles past the last whole one have no program: unwritten, or zero where that was allocated."""
+    m, n = case.shape
+    for bm, bn in itertools.product(*(schedules.sides(launch.constexprs, d) for d in "MN")):
+        for tall, broad in ((m // bm, -(-n // bn)), (-(-m // bm), n // bn), (m // bm, n // bn)):
+            written = np.zeros(case.shape, bool)
+            written[: max(tall, 1) * bm, : max(broad, 1) * bn] = True
+            if not written.all():
+                yield "grid_floor", np.where(written, case.expected, np.nan)
+                yield "grid_floor", np.where(written, case.expected, 0)
 
 
 ieee_matmul = Task(_ieee_cases, product_hypotheses, ieee=True)
