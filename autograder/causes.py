@@ -135,7 +135,8 @@ CAUSES = {
         "accumulator",
     ),
     "accumulator_not_zeroed": Cause(
-        "Start the accumulator at zero, once, before the loop over K.",
+        "Start the accumulator at zero for every tile, before the loop over K; and where programs add "
+        "to the output, allocate it with zeros.",
         "accumulator",
     ),
     "low_precision_accumulator": Cause(
@@ -243,6 +244,22 @@ CAUSES = {
         "`reset_to_zero`; one that changes an argument needs `restore_value`.",
         "output",
     ),
+    "group_map_wrong": Cause(
+        "Two programs compute the same tile, and another tile is left out. Write down the tile of "
+        "every program for 3 by 2 tiles and GROUP_M = 2: a group has GROUP_M * tiles_n programs, it "
+        "begins at row group * GROUP_M, and the row runs fastest within it.",
+        "grid",
+    ),
+    "tile_loop_wrong": Cause(
+        "Program p computes the tiles p, p + programs, p + 2 * programs and so on: begin at "
+        "`tl.program_id(0)`, go on by the number of programs, and end at the number of tiles.",
+        "grid",
+    ),
+    "pointers_not_reset": Cause(
+        "Something that belongs to one tile is used for the next. Rows, columns, pointers and the "
+        "offset along K are made anew inside the loop over tiles.",
+        "pointer-grids",
+    ),
     "race": Cause(
         "Programs run at the same time and in any order. Let one program own each element of the "
         "output, or add with `tl.atomic_add` to zeroed memory.",
@@ -252,6 +269,11 @@ CAUSES = {
         "A hint is a promise, and a GPU reads memory according to it. Take it away where the "
         "values do not keep it: after `%`, only if the length is a multiple of the tile.",
         "pointer-grids",
+    ),
+    "slices_wrong": Cause(
+        "Every k belongs to exactly one slice. Slice s begins at s times its length, ends where the "
+        "next begins, and the mask of its last tile must say so.",
+        "k-loop",
     ),
     "wrong_values": Cause(
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.steps import elementwise, matmul, rows, transposing
+from autograder.steps import elementwise, matmul, matmul_variants, rows, transposing
 from autograder.steps.case import Task
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +41,11 @@ STEPS = (
     Step("tile_matmul", 6, "triton_matmul", 6, False, matmul.tile_matmul),
     Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
+    Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
+    Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
+    Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),
+    Step("split_k_matmul", 14, "persistent_matmul", 10, True, matmul_variants.split_k_matmul),
 )
 
 

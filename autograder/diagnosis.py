@@ -91,6 +91,20 @@ def _most_votes(failed, step, telling) -> str:
     return votes.most_common(1)[0][0] if votes else ""
 
 
+def _shared_out_wrongly(evidence, failed, step) -> str:
+    """As above, for wrong answers that depend on the grid, tiles left out among them."""
+    if step.task.by_launch is None:
+        return ""
+    votes: Counter[str] = Counter()
+    for e in _with_wrong_values(failed):
+        if e.violations or e.outcome.account.unfilled:  # its NaN is not unwritten memory
+            continue
+        answers = (found for launch in e.launches for found in step.task.by_launch(e.case, launch))
+        causes_found = [cause for cause, answer in answers if _same_holes(e, answer)]
+        votes.update(list(dict.fromkeys(causes_found)))  # of equal votes the first named wins
+    return votes.most_common(1)[0][0] if votes else ""
+
+
 def _not_written(evidence, failed, step) -> str:
     """Which part of the output no store reached, compared with what the usual slips leave out."""
     holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
@@ -267,6 +281,7 @@ RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] 
     _raised,
     _tuning,
     _races,
+    _shared_out_wrongly,
     _same_as_a_known_mistake,
     _grid_of_a_config,
     _group_not_clamped,
@@ -318,6 +333,14 @@ def _telling_numbers(e: Evidence, answer: np.ndarray) -> bool:
 
 def _telling_nan(e: Evidence, answer: np.ndarray) -> bool:
     return bool(np.isnan(answer).any())
+
+
+def _same_holes(e: Evidence, answer: np.ndarray) -> bool:
+    """Whether the answer is NaN in the same places, and right or equally wrong elsewhere."""
+    holes = np.isnan(answer)
+    if not np.array_equal(holes, np.isnan(e.actual)):
+        return False
+    return bool(holes.any() and not (e.wrong & ~holes).any()) or _equal(e, answer)
 
 
 def _with_wrong_values(failed: list[Evidence]) -> list[Evidence]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from autograder.account import Launch
 from autograder.formats import rounded
 
 # Unit roundoff of each output type: half the distance from 1.0 to the next larger number.
@@ -80,6 +81,8 @@ class Task:
     each_config names of the cases that every config of an autotuned kernel is graded on; empty
                 for all
     ieee        whether the step promises the accuracy of float32, so that TF32 is a mistake
+    by_launch   given a case and a kernel launch, yields (cause, wrong answer) for mistakes in how
+                programs share the work; NaN stands where nothing is written
     """
 
     cases: Callable[[np.random.Generator], list[Case]]
@@ -90,6 +93,7 @@ class Task:
     second_fill: float | None = None
     each_config: frozenset[str] = field(default_factory=frozenset)
     ieee: bool = False
+    by_launch: Callable[[Case, Launch], Iterator[tuple[str, np.ndarray]]] | None = None
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:

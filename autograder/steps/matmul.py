@@ -30,7 +30,7 @@ def _accumulation_error(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return ACCUMULATION * math.sqrt(a.shape[1]) * (np.abs(a) @ np.abs(b))
 
 
-def _wide(operand: Operand) -> np.ndarray:
+def wide(operand: Operand) -> np.ndarray:
     return operand.values.astype(np.float64)
 
 
@@ -41,15 +41,15 @@ def _draw(rng, shape, dtype, layout):
 # --- plain products ---------------------------------------------------------------------------
 
 
-def _product_case(
+def product_case(
     rng, name, m, n, k, dtype="float16", out=None, a="contiguous", b="contiguous", focus=""
 ) -> Case:
     """C = A·B with A (m,k) and B (k,n) in the given layouts; `out` defaults to the input dtype."""
     out = out or dtype
     left = Operand("a", _draw(rng, (m, k), dtype, a), a, dtype)
     right = Operand("b", _draw(rng, (k, n), dtype, b), b, dtype)
-    expected = _wide(left) @ _wide(right)
-    bound = UNIT_ROUNDOFF[out] * np.abs(expected) + _accumulation_error(_wide(left), _wide(right))
+    expected = wide(left) @ wide(right)
+    bound = UNIT_ROUNDOFF[out] * np.abs(expected) + _accumulation_error(wide(left), wide(right))
     size = {"M": m, "N": n, "K": k, "dtype": dtype}
     size |= {o.name: o.layout for o in (left, right) if o.layout != "contiguous"}
     return Case(name, size, (left, right), expected, bound + HALF_SUBNORMAL[out], out, focus)
@@ -60,7 +60,7 @@ def _triton_matmul_cases(rng) -> list[Case]:
         return ragged(rng, low, high)
 
     def case(name, m, n, k, **kwargs):
-        return _product_case(rng, name, m, n, k, **kwargs)
+        return product_case(rng, name, m, n, k, **kwargs)
 
     return [
         case("whole tiles", 64, 64, 64),
@@ -96,7 +96,7 @@ def _tile_matmul_cases(rng) -> list[Case]:
         return ragged(rng, low, high)
 
     def case(name, k, **kwargs):
-        return _product_case(rng, name, 32, 32, k, out="float32", **kwargs)
+        return product_case(rng, name, 32, 32, k, out="float32", **kwargs)
 
     return [
         case("one step", 32),
@@ -151,7 +151,7 @@ def _misread_products(left: Operand, right: Operand, right_is_transposed: bool =
     def turn(values):
         return values.T if right_is_transposed else values
 
-    a, b = _wide(left), turn(_wide(right))
+    a, b = wide(left), turn(wide(right))
     for cause, read in (
         ("stride_ignored", memory.as_contiguous),
         ("stride_ignored", memory.with_unit_column_stride),
@@ -163,9 +163,9 @@ def _misread_products(left: Operand, right: Operand, right_is_transposed: bool =
         yield cause, misread_a @ misread_b
 
 
-def _product_hypotheses(case: Case, tiles: set[int]):
+def product_hypotheses(case: Case, tiles: set[int]):
     left, right = case.operands
-    a, b = _wide(left), _wide(right)
+    a, b = wide(left), wide(right)
     yield from _wrong_products(a, b, tiles)
     yield from _misread_products(left, right)
     if case.dtype == "float32":
@@ -181,8 +181,8 @@ def _product_hypotheses(case: Case, tiles: set[int]):
     yield "tile_dimensions_confused", a[:, : b.shape[1]] @ b[: b.shape[1]]
 
 
-tile_matmul = Task(_tile_matmul_cases, _product_hypotheses)
-triton_matmul = Task(_triton_matmul_cases, _product_hypotheses, each_config=EACH_CONFIG)
+tile_matmul = Task(_tile_matmul_cases, product_hypotheses)
+triton_matmul = Task(_triton_matmul_cases, product_hypotheses, each_config=EACH_CONFIG)
 
 
 # --- linear layer with gelu -------------------------------------------------------------------
@@ -210,10 +210,10 @@ def _linear_case(
     scaled = rounded(_draw(rng, (n, k), dtype, w) / math.sqrt(k), dtype)
     weights = Operand("w", scaled, w, dtype)
     bias = Operand("bias", normal(rng, (n,), dtype), dtype=dtype)
-    wide_x, wide_w = _wide(inputs), _wide(weights).T
-    z = wide_x @ wide_w + _wide(bias)
+    wide_x, wide_w = wide(inputs), wide(weights).T
+    z = wide_x @ wide_w + wide(bias)
     expected = gelu(z)
-    in_z = _accumulation_error(wide_x, wide_w) + 2.0**-23 * (np.abs(z) + np.abs(_wide(bias)))
+    in_z = _accumulation_error(wide_x, wide_w) + 2.0**-23 * (np.abs(z) + np.abs(wide(bias)))
     bound = (
         UNIT_ROUNDOFF[dtype] * np.abs(expected)
         + STEEPEST * in_z
@@ -253,7 +253,7 @@ def _linear_gelu_cases(rng) -> list[Case]:
 
 def _linear_gelu_hypotheses(case: Case, tiles: set[int]):
     x, w, bias = case.operands
-    wide_x, wide_w, wide_b = _wide(x), _wide(w).T, _wide(bias)
+    wide_x, wide_w, wide_b = wide(x), wide(w).T, wide(bias)
     product = wide_x @ wide_w
     z = product + wide_b
     yield "epilogue_wrong", gelu_tanh(z)

@@ -1,0 +1,152 @@
+# %% [markdown]
+# # Group-major order
+#
+# The kernel of chapter 6, with its programs numbered so that neighbours share more data.
+#
+# | step | function | new idea | points |
+# | --- | --- | --- | --- |
+# | 1 | `grouped_matmul(a, b)` | program numbers in groups of tile rows | 8 |
+#
+# Fill in the cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
+# run the check below it. You can check as often as you like. No GPU is needed.
+
+# %%
+from autograder import check
+import torch
+import triton
+import triton.language as tl
+
+# %% [markdown]
+# ## Step 1: `grouped_matmul`
+#
+# Programs that run at the same time have neighbouring numbers. Row by row, they need one strip of A
+# and all of B. Numbered in groups of GROUP_M rows of tiles, column after column inside a group, as
+# many programs need GROUP_M strips of A and only a few of B.
+#
+# With 3 rows and 3 columns of tiles and GROUP_M = 2, the numbers lie like this. The last group has
+# one row only:
+#
+# ```
+# 0  2  4
+# 1  3  5
+# 6  7  8
+# ```
+#
+# ```python
+# def grouped_matmul_spec(a, b):      # a: (M, K), b: (K, N), one dtype: float16, bfloat16, float32
+#     assert a.shape[1] == b.shape[0] and a.dtype == b.dtype
+#     c = a.float() @ b.float()       # sums in float32
+#     return c.to(a.dtype)            # (M, N), contiguous, in the input's dtype
+# ```
+#
+# - Any M, N and K, any strides. M or N may be 0: then the grid is empty and nothing runs.
+# - Every tile of C gets exactly one program, also when GROUP_M does not divide the number of rows of
+#   tiles, or is larger than it.
+# - **Given:** the wrapper, and everything that follows once the tile is known.
+# - **Yours:** the map from `pid` to `pid_m` and `pid_n`.
+#
+# <details>
+# <summary>Hint 1: what to find out, in order</summary>
+#
+# Which group is this program in? Which row of tiles is that group's first? How many rows does the
+# group have? And which place within the group is this program's?
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the numbers</summary>
+#
+# A whole group has `GROUP_M * tiles_n` programs: divide `pid` by it for the group, and take the
+# remainder for the place in the group. The last group has only the rows that are left. Inside a
+# group the row runs fastest.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `per_group = GROUP_M * tiles_n`
+# 2. `first_m = (pid // per_group) * GROUP_M`
+# 3. `height = min(tiles_m - first_m, GROUP_M)`
+# 4. `place = pid % per_group`
+# 5. `pid_m` is `first_m` plus the remainder of `place` by `height`; `pid_n` is the quotient.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "grouped_matmul", "solution": true}
+@triton.jit
+def grouped_matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    tiles_m = tl.cdiv(M, BLOCK_M)
+    tiles_n = tl.cdiv(N, BLOCK_N)
+    pid = tl.program_id(0)
+    # pid_m and pid_n: the row and the column of this program's tile, group by group.
+    ### BEGIN SOLUTION
+    per_group = GROUP_M * tiles_n
+    first_m = (pid // per_group) * GROUP_M
+    height = min(tiles_m - first_m, GROUP_M)  # the last group has what is left
+    place = pid % per_group
+    pid_m = first_m + place % height
+    pid_n = place // height
+    ### END SOLUTION
+    # int64: these indices meet strides, and the product can pass 2**31.
+    rows = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    ks = tl.arange(0, BLOCK_K).to(tl.int64)
+    k_step = tl.cast(BLOCK_K, tl.int64)
+    a_ptrs = a_ptr + rows[:, None] * stride_am + ks[None, :] * stride_ak
+    b_ptrs = b_ptr + ks[:, None] * stride_bk + cols[None, :] * stride_bn
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        in_k = ks < K - k
+        a = tl.load(a_ptrs, mask=(rows < M)[:, None] & in_k[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=in_k[:, None] & (cols < N)[None, :], other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += k_step * stride_ak
+        b_ptrs += k_step * stride_bk
+    in_c = (rows < M)[:, None] & (cols < N)[None, :]
+    c_ptrs = c_ptr + rows[:, None] * N + cols[None, :]
+    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=in_c)
+
+
+def grouped_matmul(a, b):
+    """Return a @ b in the dtype of a, summed in float32; programs in group-major order."""
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), device=a.device, dtype=a.dtype)
+    # The tile of chapter 6: 128 bytes of K a turn, 96 KB of shared memory with three turns in flight.
+    tile = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128 // a.element_size(), "GROUP_M": 8}
+    grid = (triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"]),)
+    strides = (*a.stride(), *b.stride())
+    grouped_matmul_kernel[grid](a, b, c, M, N, K, *strides, **tile, num_warps=8, num_stages=3)
+    return c
+
+
+# %% [markdown]
+# Look first. Nine rows of tiles: one whole group of 8, and one group that has a single row.
+
+# %% tags=["active-ipynb"]
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# a = torch.randn(1030, 20, device=device)
+# b = torch.randn(20, 140, device=device)
+# c = grouped_matmul(a, b)
+# wrong = ~torch.isclose(c, a @ b, rtol=1e-2, atol=1e-2)
+# print("rows with a wrong element:", wrong.any(dim=1).nonzero().flatten().tolist()[:5])
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "grouped_matmul-check", "grade": true}
+# check(grouped_matmul)

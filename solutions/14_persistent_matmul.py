@@ -1,0 +1,296 @@
+# %% [markdown]
+# # Persistent matmul and split-K
+#
+# So far there was one program for each tile of C. That number rarely fits the GPU: 133 tiles on 132
+# multiprocessors (SMs) take as long as 264. Two ways out, one for many tiles, one for few.
+#
+# | step | function | new idea | points |
+# | --- | --- | --- | --- |
+# | 1 | `persistent_matmul(a, b)` | one program an SM, each looping over tiles | 10 |
+# | 2 | `split_k_matmul(a, b)` | several programs share a tile, each with a part of K | 10 |
+#
+# Fill in each cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
+# run the check below it. You can check as often as you like. No GPU is needed.
+
+# %%
+from autograder import check
+import torch
+import triton
+import triton.language as tl
+
+# %% [markdown]
+# ## Step 1: `persistent_matmul`
+#
+# As many programs as the GPU has SMs, or as there are tiles, if those are fewer. Program p computes
+# the tiles p, p + programs, p + 2 * programs and so on, in the group-major order of chapter 8.
+#
+# ```python
+# def persistent_matmul_spec(a, b):   # a: (M, K), b: (K, N), one dtype: float16, bfloat16, float32
+#     assert a.shape[1] == b.shape[0] and a.dtype == b.dtype
+#     c = a.float() @ b.float()       # sums in float32
+#     return c.to(a.dtype)            # (M, N), contiguous, in the input's dtype
+# ```
+#
+# - Any M, N and K, any strides. M or N may be 0: then the grid is empty and nothing runs.
+# - A CPU has no SMs, and `torch.cuda.get_device_properties` fails there. `sm_count` below says 4 in
+#   that case: few enough that programs have several tiles in the interpreter too. Use it.
+# - **Given:** the wrapper, the map of chapter 8, and the sum of one tile.
+# - **Yours:** the loop over tiles. `tile_product` and `group_major_tile` do the rest.
+#
+# <details>
+# <summary>Hint 1: what belongs inside the loop</summary>
+#
+# Everything that depends on the tile: its row and column, its sum, its store. Only the number of
+# tiles does not.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: three numbers of a range</summary>
+#
+# The first tile is the program's own number. The step is the number of programs, which the kernel
+# can ask for: `tl.num_programs(0)`. The end is the number of tiles.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):`
+# 2. `pid_m, pid_n = group_major_tile(tile, tiles_m, tiles_n, GROUP_M)`
+# 3. `rows` and `cols` from them, in int64, as in chapter 8.
+# 4. `acc = tile_product(...)` over all of K: from 0 to K.
+# 5. Store `acc` in C's dtype, masked by `rows < M` and `cols < N`. C's row stride is N.
+#
+# </details>
+
+
+# %%
+def sm_count(device):
+    """Multiprocessors of a GPU; 4 where there is none."""
+    if device.type != "cuda":
+        return 4
+    return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+@triton.jit
+def group_major_tile(tile, tiles_m, tiles_n, GROUP_M: tl.constexpr):
+    per_group = GROUP_M * tiles_n
+    first_m = (tile // per_group) * GROUP_M
+    height = min(tiles_m - first_m, GROUP_M)
+    place = tile % per_group
+    return first_m + place % height, place // height
+
+
+@triton.jit
+def tile_product(
+    a_ptr,
+    b_ptr,
+    rows,
+    cols,
+    k_start,
+    k_end,
+    M,
+    N,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_K: tl.constexpr,
+):
+    """The float32 sum over k_start <= k < k_end of A[rows, k] * B[k, cols]; rows and cols int64."""
+    ks = k_start + tl.arange(0, BLOCK_K).to(tl.int64)
+    k_step = tl.cast(BLOCK_K, tl.int64)
+    a_ptrs = a_ptr + rows[:, None] * stride_am + ks[None, :] * stride_ak
+    b_ptrs = b_ptr + ks[:, None] * stride_bk + cols[None, :] * stride_bn
+    acc = tl.zeros((rows.shape[0], cols.shape[0]), dtype=tl.float32)
+    for k in range(0, k_end - k_start, BLOCK_K):
+        in_k = ks < k_end - k
+        a = tl.load(a_ptrs, mask=(rows < M)[:, None] & in_k[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=in_k[:, None] & (cols < N)[None, :], other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += k_step * stride_ak
+        b_ptrs += k_step * stride_bk
+    return acc
+
+
+# %% nbgrader={"grade_id": "persistent_matmul", "solution": true}
+@triton.jit
+def persistent_matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+):
+    tiles_m = tl.cdiv(M, BLOCK_M)
+    tiles_n = tl.cdiv(N, BLOCK_N)
+    # The loop over this program's tiles: place, sum, store.
+    ### BEGIN SOLUTION
+    for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):
+        pid_m, pid_n = group_major_tile(tile, tiles_m, tiles_n, GROUP_M)
+        # int64: these indices meet strides, and the product can pass 2**31.
+        rows = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+        cols = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+        acc = tile_product(
+            a_ptr, b_ptr, rows, cols, 0, K, M, N,
+            stride_am, stride_ak, stride_bk, stride_bn, BLOCK_K,
+        )  # fmt: skip
+        in_c = (rows < M)[:, None] & (cols < N)[None, :]
+        c_ptrs = c_ptr + rows[:, None] * N + cols[None, :]
+        tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=in_c)
+    ### END SOLUTION
+
+
+def persistent_matmul(a, b):
+    """Return a @ b in the dtype of a, summed in float32; one program an SM loops over tiles."""
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), device=a.device, dtype=a.dtype)
+    # The tile of chapter 6: 128 bytes of K a turn, 96 KB of shared memory with three in flight.
+    tile = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128 // a.element_size(), "GROUP_M": 8}
+    tiles = triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"])
+    grid = (min(sm_count(a.device), tiles),)
+    strides = (*a.stride(), *b.stride())
+    persistent_matmul_kernel[grid](a, b, c, M, N, K, *strides, **tile, num_warps=8, num_stages=3)
+    return c
+
+
+# %% [markdown]
+# Look first. Without a GPU nine tiles are shared by four programs: one has three, the others two.
+
+# %% tags=["active-ipynb"]
+# device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+# a = torch.randn(300, 70, device=device)
+# b = torch.randn(70, 290, device=device)
+# c = persistent_matmul(a, b)
+# print("programs on this device:", min(sm_count(device), 9))
+# print("largest difference:", (c - a @ b).abs().max().item())
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "persistent_matmul-check", "grade": true}
+# check(persistent_matmul)
+
+# %% [markdown]
+# ## Step 2: `split_k_matmul`
+#
+# A product of few rows and columns but large K has few tiles, and most SMs would stand idle. So K is
+# cut into slices, one program for each tile and slice. Each slice is a sum of its own in a float32
+# tensor of shape (slices, M, N), and the slices are added afterwards.
+#
+# ```python
+# def split_k_matmul_spec(a, b):      # a: (M, K), b: (K, N), one dtype: float16, bfloat16, float32
+#     assert a.shape[1] == b.shape[0] and a.dtype == b.dtype
+#     c = a.float() @ b.float()       # sums in float32, of the slices and of their sum
+#     return c.to(a.dtype)            # (M, N), contiguous, in the input's dtype
+# ```
+#
+# - Any M, N and K, any strides; K may be smaller than a slice. M or N may be 0.
+# - The other common way is `tl.atomic_add` into a float32 tensor of zeros. It is accepted. It needs
+#   less memory, but programs finish in any order, so the last bits of the sum change from run to
+#   run. Slices added by `Tensor.sum` give the same bits every time.
+# - **Given:** the wrapper, which chooses the number of slices, and `tile_product` from step 1.
+# - **Yours:** which part of K is this program's, its sum, and its store.
+#
+# <details>
+# <summary>Hint 1: a program's part of K</summary>
+#
+# The second axis of the grid counts slices: `tl.program_id(1)`. Slice s begins at s times
+# `slice_k` and ends one slice later, but never after K.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: a slice that is empty</summary>
+#
+# With K = 5 and four slices of 64, three slices hold nothing. They must store zeros, since the sum
+# reads them. `tile_product` gives zeros when its end does not lie after its start.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `k_start = tl.program_id(1) * slice_k`, and `k_end = min(k_start + slice_k, K)`.
+# 2. `acc = tile_product(...)` from `k_start` to `k_end`.
+# 3. Slice s of `partial_ptr` begins at `s * M * N`, in int64. Row stride N, column stride 1.
+# 4. Store `acc` there in float32, masked by `rows < M` and `cols < N`.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "split_k_matmul", "solution": true}
+@triton.jit
+def split_k_kernel(
+    a_ptr,
+    b_ptr,
+    partial_ptr,
+    M,
+    N,
+    K,
+    slice_k,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    tiles_n = tl.cdiv(N, BLOCK_N)
+    pid = tl.program_id(0)
+    rows = (pid // tiles_n).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = (pid % tiles_n).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    # This program's part of K; its sum; its store into slice number tl.program_id(1).
+    ### BEGIN SOLUTION
+    k_start = tl.program_id(1) * slice_k
+    k_end = min(k_start + slice_k, K)
+    acc = tile_product(
+        a_ptr, b_ptr, rows, cols, k_start, k_end, M, N,
+        stride_am, stride_ak, stride_bk, stride_bn, BLOCK_K,
+    )  # fmt: skip
+    row_of_all = tl.program_id(1).to(tl.int64) * M + rows
+    in_c = (rows < M)[:, None] & (cols < N)[None, :]
+    tl.store(partial_ptr + row_of_all[:, None] * N + cols[None, :], acc, mask=in_c)
+    ### END SOLUTION
+
+
+def split_k_matmul(a, b):
+    """Return a @ b in the dtype of a, summed in float32; slices of K are summed by themselves."""
+    M, K = a.shape
+    N = b.shape[1]
+    # A small tile, since there are few rows and columns; 128 bytes of K a turn, as in chapter 6.
+    tile = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 128 // a.element_size()}
+    tiles = triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"])
+    # Enough slices for two programs an SM, but none shorter than four turns of the loop.
+    turns = triton.cdiv(K, tile["BLOCK_K"])
+    slices = max(1, min(2 * sm_count(a.device) // max(1, tiles), turns // 4))
+    slice_k = triton.cdiv(turns, slices) * tile["BLOCK_K"]
+    partial = torch.empty((slices, M, N), device=a.device, dtype=torch.float32)
+    strides = (*a.stride(), *b.stride())
+    split_k_kernel[(tiles, slices)](
+        a, b, partial, M, N, K, slice_k, *strides, **tile, num_warps=4, num_stages=3
+    )
+    return partial.sum(dim=0).to(a.dtype)
+
+
+# %% [markdown]
+# Look first: one tile, and K long enough for several slices. Then K shorter than one.
+
+# %% tags=["active-ipynb"]
+# for K in (2000, 5):
+#     a = torch.randn(16, K, device=device)
+#     b = torch.randn(K, 40, device=device)
+#     c = split_k_matmul(a, b)
+#     print("K =", K, " largest difference:", (c - a @ b).abs().max().item())
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "split_k_matmul-check", "grade": true}
+# check(split_k_matmul)
