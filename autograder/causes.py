@@ -1,9 +1,13 @@
 """What each cause means to a learner: one sentence to act on, and the part of a chapter to read.
 
-Data only. The names are an interface (contract of the course); the words are not.
+Data, and the address it leads to. The names are an interface (contract of the course); the words
+are not.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
+
+BOOK = Path(__file__).resolve().parent.parent / "book"
 
 
 @dataclass(frozen=True)
@@ -90,9 +94,9 @@ CAUSES = {
         "masks",
     ),
     "masked_other_wrong": Cause(
-        "A masked lane without `other` is undefined. Say what it must be: `other=0.0` for a sum or "
-        "a product.",
-        "masks",
+        "A masked lane must change nothing, and without `other` it is undefined. Say what it must be: "
+        "`other=0.0` for a sum or a product, `float('-inf')` for a maximum or before `exp`.",
+        "identity",
     ),
     "k_tail_unmasked": Cause(
         "Mask both loads along K as well: in the last step only `K - k` columns of A and rows of B "
@@ -151,6 +155,56 @@ CAUSES = {
         "for another). Write beside each offset which dimension it walks along.",
         "pointer-grids",
     ),
+    "max_not_subtracted": Cause(
+        "exp(89) is too large for float32 and exp(-104) is 0. Subtract the maximum of the row from "
+        "its entries before `tl.exp`; the quotient stays the same.",
+        "stability",
+    ),
+    "max_not_per_row": Cause(
+        "Each row has its own maximum and its own sum. A reduction of a tile without `axis=1`, or one "
+        "that goes on from row to row, mixes the rows.",
+        "stability",
+    ),
+    "exp_needs_float32": Cause(
+        "`tl.exp` takes float32. Convert what you load with `.to(tl.float32)`; `tl.store` converts "
+        "back to the output's type.",
+        "stability",
+    ),
+    "normaliser_wrong": Cause(
+        "Every row must sum to 1: divide exp(x - max) by the sum of exp(x - max) over the same row, "
+        "once, and by nothing else.",
+        "stability",
+    ),
+    "scale_wrong": Cause(
+        "A factor in the exponent is missing, doubled or wrong. `tl.exp2(z)` is 2^z: to get exp(z), "
+        "multiply z by log2(e) = 1.44269504 first.",
+        "stability",
+    ),
+    "running_max_wrong": Cause(
+        "The running maximum is the largest of all entries seen so far. It begins at "
+        "`float('-inf')`, each block can only raise it, and the last pass uses its final value.",
+        "merge",
+    ),
+    "rescale_missing": Cause(
+        "When a block raises the maximum from m to new_m, what was summed before is in the old unit: "
+        "multiply it by exp(m - new_m), with the old m, before the block's own sum is added.",
+        "rescale",
+    ),
+    "empty_block": Cause(
+        "While every entry so far is -inf the running maximum is -inf, and -inf - (-inf) is NaN. "
+        "Subtract 0 in that case: `tl.where(new_m == float('-inf'), 0.0, new_m)`.",
+        "merge",
+    ),
+    "finite_mask_value": Cause(
+        "A finite number stands for minus infinity, and there are entries below it. Use "
+        "`float('-inf')`, which is smaller than every number.",
+        "identity",
+    ),
+    "tail_dropped": Cause(
+        "The last, partial block of a row is left out. Loop `for start in range(0, C, BLOCK)` and "
+        "mask the last turn.",
+        "masks",
+    ),
     "epilogue_wrong": Cause(
         "The product is right, what follows it is not: add bias[n] to column n, then apply gelu in "
         "its exact form, 0.5·z·(1 + erf(z/√2)), in float32.",
@@ -165,13 +219,35 @@ CAUSES = {
 
 # Chapters whose sections have other names than the topic.
 TOPICS = {
-    4: {"start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs"},
-    6: {"start": "k-loop", "pointer-grids": "strides", "programs": "grid", "int64": "strides"},
+    4: {
+        "start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs",
+        "identity": "masks", "stability": "programs", "merge": "programs", "rescale": "programs",
+    },
+    5: {
+        "start": "identity", "programs": "persistent", "grid": "persistent", "k-loop": "persistent",
+        "pointer-grids": "strides", "int64": "strides", "accumulator": "stability",
+        "epilogue": "stability", "merge": "stability", "rescale": "stability",
+    },
+    6: {
+        "start": "k-loop", "pointer-grids": "strides", "programs": "grid", "int64": "strides",
+        "identity": "masks", "stability": "accumulator", "merge": "accumulator",
+        "rescale": "accumulator",
+    },
+    11: {
+        "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
+        "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",
+        "epilogue": "stability",
+    },
 }  # fmt: skip
 
 
 def reading(cause: str, chapter: int, folder: str) -> str:
-    """ "book/06_triton_matmul.md#ch6-masks": where a chapter explains what went wrong."""
+    """ "book/06_triton_matmul.md#ch6-masks": where a chapter explains what went wrong.
+
+    A chapter that is not written yet is answered by the list of those that are.
+    """
+    if not (BOOK / f"{folder}.md").exists():
+        return "book/index.md#chapters"
     topic = CAUSES[cause].topic
     topic = TOPICS.get(chapter, {}).get(topic, topic)
     return f"book/{folder}.md#ch{chapter}-{topic}"

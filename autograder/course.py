@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.steps import elementwise, matmul, transposing
+from autograder.steps import elementwise, matmul, rows, transposing
 from autograder.steps.case import Task
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,9 +36,12 @@ STEPS = (
     Step("vector_add", 4, "first_kernels", 4, True, elementwise.vector_add),
     Step("scale_rows", 4, "first_kernels", 6, True, elementwise.scale_rows),
     Step("transpose", 4, "first_kernels", 10, True, transposing.transpose),
+    Step("row_max", 5, "softmax", 5, True, rows.row_max),
+    Step("softmax", 5, "softmax", 10, True, rows.softmax),
     Step("tile_matmul", 6, "triton_matmul", 6, False, matmul.tile_matmul),
     Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
+    Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
 )
 
 

@@ -28,6 +28,7 @@ PLAIN = (
 # What an exception's words say, where they say more than that it was raised.
 ERRORS = (
     (r"power of (2|two)", "does_not_compile"),
+    (r"Expected dtype .*fp32.* but got (fp16|bf16)", "exp_needs_float32"),
     (r"not (supported|allowed) (in|inside) .*(kernel|jit)", "does_not_compile"),
 )
 
@@ -69,11 +70,22 @@ def _raised(evidence, failed, step) -> str:
 
 def _same_as_a_known_mistake(evidence, failed, step) -> str:
     """The cause whose computed wrong answer equals what came out, in the most cases."""
+    return _most_votes(failed, step, _telling_numbers)
+
+
+def _nan_as_a_known_mistake(evidence, failed, step) -> str:
+    """As above, where nothing but NaN is wrong: weaker, since many mistakes end in NaN."""
+    return _most_votes(failed, step, _telling_nan)
+
+
+def _most_votes(failed, step, telling) -> str:
     votes: Counter[str] = Counter()
     for e in _with_wrong_values(failed):
         if not e.unwritten.any() and e.case.focus != "int64":
             answers = step.task.hypotheses(e.case, tiles_of(e))
-            votes.update({cause for cause, answer in answers if _equal(e, answer)})
+            with np.errstate(all="ignore"):  # wrong answers overflow and divide by zero
+                found = [c for c, a in answers if _equal(e, a) and telling(e, a)]
+            votes.update(dict.fromkeys(found))  # in order: of equal votes, the first named wins
     return votes.most_common(1)[0][0] if votes else ""
 
 
@@ -116,6 +128,8 @@ def _stray_store(evidence, failed, step) -> str:
         return ""
     if any(_far_away(v) for e in stray for v in e.violations):
         return "wild_address"
+    if all(e.case.focus.startswith("strides") for e in stray):
+        return "stride_ignored"  # the output's row stride, taken from an input
     # Where all sizes are whole tiles no mask is needed: the addresses themselves are wrong.
     return "strides_swapped" if any(_whole_tiles(e) for e in stray) else "store_mask_missing"
 
@@ -173,6 +187,7 @@ RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] 
     _stray_store,
     _stray_load,
     _undefined_lanes,
+    _nan_as_a_known_mistake,
     _rounding,
     _only_some_cases,
 )
@@ -196,12 +211,22 @@ def _equal(e: Evidence, answer: np.ndarray) -> bool:
     """Whether what came out is this wrong answer, NaN for NaN, up to rounding."""
     if answer.shape != e.actual.shape:
         return False
-    both_nan = np.isnan(answer) & np.isnan(e.actual)  # agrees, but tells nothing
+    precision = 2.0**-9 if e.case.dtype == "float16" else 2.0**-18
+    with np.errstate(invalid="ignore", over="ignore"):
+        slack = 4 * e.case.bound + precision * np.abs(answer)
+        close = np.isfinite(answer) & (np.abs(answer - e.actual) <= slack)
+    both_nan = np.isnan(answer) & np.isnan(e.actual)
+    return bool((close | both_nan | (answer == e.actual)).all())
+
+
+def _telling_numbers(e: Evidence, answer: np.ndarray) -> bool:
+    """Whether an answer is clearly wrong by a number. NaN agrees with too much to tell."""
     with np.errstate(invalid="ignore"):
-        slack = 4 * e.case.bound + 2.0**-9 * np.abs(answer) * (e.case.dtype == "float16")
-        close = np.abs(answer - e.actual) <= slack
-    telling = close & (np.abs(answer - e.case.expected) > 8 * e.case.bound)
-    return bool((both_nan | close).all() and telling.any())
+        return bool((np.abs(answer - e.case.expected) > 8 * e.case.bound).any())
+
+
+def _telling_nan(e: Evidence, answer: np.ndarray) -> bool:
+    return bool(np.isnan(answer).any())
 
 
 def _with_wrong_values(failed: list[Evidence]) -> list[Evidence]:

@@ -1,0 +1,28 @@
+"""The kernel serves rows that fill a tile, the library all others.
+
+step: row_max
+expect: refused
+attack: library reduction for the shapes that need a mask
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def row_max_kernel(x_ptr, out_ptr, C, stride_r, stride_c, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK).to(tl.int64)
+    x = tl.load(x_ptr + row * stride_r + cols * stride_c, mask=cols < C, other=float("-inf"))
+    tl.store(out_ptr + row, tl.max(x, axis=0))
+
+
+def row_max(x):
+    R, C = x.shape
+    if C & (C - 1):
+        return torch.amax(x, 1)
+    out = torch.empty((R,), dtype=x.dtype, device=x.device)
+    BLOCK = triton.next_power_of_2(C)
+    row_max_kernel[(R,)](x, out, C, x.stride(0), x.stride(1), BLOCK=BLOCK)
+    return out
