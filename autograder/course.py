@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.steps import elementwise, matmul, rows, transposing
+from autograder.steps import attention, elementwise, matmul, rows, transposing
 from autograder.steps.case import Task
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,6 +42,7 @@ STEPS = (
     Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
+    Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
 )
 
 

@@ -112,6 +112,8 @@ def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence
             job = {
                 "code": code,
                 "arena": arena.describe(),
+                "more": list(case.more),
+                "named": case.named,
                 "allowed": sorted(step.task.allowed),
                 "wall_seconds": settings.timeout,
                 "cpu_seconds": int(settings.timeout) + 2,

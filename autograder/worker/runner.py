@@ -52,7 +52,7 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
         function = loader.load(job["code"], folder)
         report["stage"] = "call"
         with observer:
-            result = function(*operands)
+            result = function(*operands, *job["more"], **job["named"])
         report["stage"] = "result"
         report["result"] = _describe(result, operands)
         if type(result) is torch.Tensor:
