@@ -48,7 +48,7 @@ def _strides(operand: Operand) -> tuple[int, ...]:
             *outer, row, _ = dense((*shape[:-2], 2 * shape[-2], 2 * shape[-1] + 2))
             return (*outer, 2 * row, 2)
         case "bnhd":
-            batch, heads, rows, cols = shape
+            _, heads, rows, cols = shape
             return (rows * heads * cols, cols, heads * cols, 1)
         case "expanded" | "far":
             axis, strides = leading_axis(shape), list(dense(shape))

@@ -105,10 +105,15 @@ def _shift_scores(low: int, high: int, sign: int):
 
 
 def _needles(rng, q, k, v):
-    """Two keys that one query each prefers by far: one among the first keys, one at the end."""
-    first, last = rng.choice(q.shape[2], 2, replace=False)
-    k[:, :, int(rng.integers(16))] = 24 * q[:, :, first]
-    k[:, :, -1 - int(rng.integers(16))] = 24 * q[:, :, last]
+    """Two keys that one query each prefers by far: one among the first keys, one at the end.
+
+    Each pair has a coordinate of its own, so that no other score grows.
+    """
+    q[..., :2] = 0
+    places = (int(rng.integers(16)), -1 - int(rng.integers(16)))
+    queries = rng.choice(q.shape[2], 2, replace=False)
+    for coordinate, (query, key) in enumerate(zip(queries, places)):
+        q[:, :, query, coordinate] = k[:, :, key, coordinate] = 40
 
 
 def _around_one(rng, q, k, v):

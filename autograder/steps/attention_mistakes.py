@@ -297,7 +297,6 @@ def _misread(problem: Problem, q: Operand, k: Operand, v: Operand):
 
 def _output_misplaced(case: Case, q: Operand):
     """Right numbers in the wrong places: the output written with other strides than its own."""
-    b, h, n, d = case.shape
     if q.layout == "bnhd":
         yield "stride_ignored", case.expected.transpose(0, 2, 1, 3).reshape(case.shape)
     yield "strides_swapped", case.expected.transpose(0, 1, 3, 2).reshape(case.shape)
