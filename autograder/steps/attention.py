@@ -129,7 +129,7 @@ def _flash_attention_cases(rng) -> list[Case]:
         return ragged(rng, low, high)
 
     def scale():
-        return round(float(rng.uniform(0.2, 0.6)), 3)
+        return round(float(rng.uniform(0.03, 0.08)), 3)
 
     def case(name, nq, nk, d=64, **options):
         return _case(rng, name, nq, nk, d, **options)

@@ -63,7 +63,6 @@ def _wrong_masks(problem: Problem):
         keys, queries = np.arange(nk)[None, :], np.arange(nq)[:, None]
         yield "causal_mask_wrong", attend(problem.but(seen=keys >= queries + offset))
         yield "causal_mask_wrong", attend(problem.but(seen=queries <= keys + offset))
-    yield "causal_mask_wrong", softmax(np.where(problem.seen, scores, 0.0)) @ problem.v
     yield "causal_mask_wrong", (softmax(scores) * problem.seen) @ problem.v
     for sentinel in SENTINELS:
         hidden = np.where(problem.seen, scores, sentinel)
@@ -71,6 +70,7 @@ def _wrong_masks(problem: Problem):
         yield "finite_mask_value", softmax(hidden) @ problem.v
         added = np.where(problem.seen, scores, scores + sentinel)
         yield "finite_mask_value", softmax(added) @ problem.v
+    yield "causal_mask_wrong", softmax(np.where(problem.seen, scores, 0.0)) @ problem.v
 
 
 def _but_empty(problem: Problem, answer: np.ndarray) -> np.ndarray:
