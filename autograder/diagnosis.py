@@ -95,7 +95,7 @@ def _most_votes(failed, step, telling) -> str:
             answers = step.task.hypotheses(e.case, tiles_of(e))
             with np.errstate(all="ignore"):  # wrong answers overflow and divide by zero
                 found = [c for c, a in answers if _equal(e, a) and telling(e, a)]
-            votes.update(list(dict.fromkeys(found)))  # in order: of equal votes, the first named wins
+            votes.update(list(dict.fromkeys(found)))  # in order: of equals, the first wins
     return votes.most_common(1)[0][0] if votes else ""
 
 
