@@ -140,7 +140,7 @@ def _stray_store(evidence, failed, step) -> str:
         return ""
     if any(_far_away(v) for e in stray for v in e.violations):
         return "wild_address"
-    if all(e.case.focus.startswith("strides") for e in stray):
+    if _only_layouts(stray):
         return "stride_ignored"  # the output's row stride, taken from an input
     # Where all sizes are whole tiles no mask is needed: the addresses themselves are wrong.
     return "strides_swapped" if any(_whole_tiles(e) for e in stray) else "store_mask_missing"
@@ -154,7 +154,7 @@ def _stray_load(evidence, failed, step) -> str:
     focuses = {e.case.focus for e in loads}
     if len(focuses) == 1 and focuses <= BY_FOCUS.keys():
         return BY_FOCUS[focuses.pop()]
-    if any(map(_whole_tiles, loads)) or all(f.startswith("strides") for f in focuses):
+    if any(map(_whole_tiles, loads)) or _only_layouts(loads):
         return "stride_ignored"
     if "K" in focuses and not focuses & {"M", "N"}:
         return "k_tail_unmasked"
@@ -227,7 +227,7 @@ def _equal(e: Evidence, answer: np.ndarray) -> bool:
     """Whether what came out is this wrong answer, NaN for NaN, up to rounding."""
     if answer.shape != e.actual.shape:
         return False
-    precision = 2.0**-9 if e.case.dtype == "float16" else 2.0**-18
+    precision = {"float16": 2.0**-9, "bfloat16": 2.0**-6}.get(e.case.dtype, 2.0**-18)
     with np.errstate(invalid="ignore", over="ignore"):
         slack = 4 * e.case.bound + precision * np.abs(answer)
         close = np.isfinite(answer) & (np.abs(answer - e.actual) <= slack)
@@ -326,6 +326,11 @@ def _programs(e: Evidence) -> int:
 def _whole_tiles(e: Evidence) -> bool:
     sizes = [v for v in e.case.size.values() if isinstance(v, int)]
     return all(n % max(tiles_of(e)) == 0 for n in sizes)
+
+
+def _only_layouts(evidence: list[Evidence]) -> bool:
+    """Whether contiguous operands are all right, so that only strides can be wrong."""
+    return all(e.case.focus.startswith(("strides", "int64")) for e in evidence)
 
 
 def _far_away(violation: Violation) -> bool:

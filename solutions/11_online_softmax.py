@@ -96,7 +96,7 @@ def online_softmax_kernel(x_ptr, out_ptr, C, stride_r, stride_c, BLOCK: tl.const
     # First loop: maximum and sum together. Second loop: normalise and store.
     ### BEGIN SOLUTION
     m = tl.full((), float("-inf"), tl.float32)
-    l = tl.full((), 0.0, tl.float32)  # noqa: E741 - the name that the literature uses
+    l = tl.full((), 0.0, tl.float32)
     for start in range(0, C, BLOCK):
         x = tl.load(
             row_ptr + (start + cols) * stride_c, mask=cols < C - start, other=float("-inf")
@@ -104,7 +104,7 @@ def online_softmax_kernel(x_ptr, out_ptr, C, stride_r, stride_c, BLOCK: tl.const
         new_m = tl.maximum(m, tl.max(x, axis=0))
         # As long as all is -inf, subtract 0: -inf - (-inf) would be NaN.
         base = tl.where(new_m == float("-inf"), 0.0, new_m)
-        l = l * tl.exp(m - base) + tl.sum(tl.exp(x - base), axis=0)  # noqa: E741
+        l = l * tl.exp(m - base) + tl.sum(tl.exp(x - base), axis=0)
         m = new_m
     for start in range(0, C, BLOCK):
         x = tl.load(

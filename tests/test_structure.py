@@ -51,6 +51,19 @@ def test_every_hint_points_to_an_existing_place():
             assert f"({anchor})=" in (course.ROOT / path).read_text(encoding="utf-8"), (cause, path)
 
 
+def test_a_chapter_is_linked_by_paragraph_as_soon_as_it_exists(tmp_path, monkeypatch):
+    for step in course.STEPS:
+        if (course.ROOT / "book" / f"{step.folder}.md").exists():
+            for cause in causes.CAUSES:
+                address = causes.reading(cause, step.chapter, step.folder)
+                assert address.startswith(f"book/{step.folder}.md#ch{step.chapter}-"), address
+    monkeypatch.setattr(causes, "BOOK", tmp_path)
+    assert causes.reading("max_not_subtracted", 5, "05_softmax") == "book/index.md#chapters"
+    (tmp_path / "05_softmax.md").touch()
+    found = causes.reading("max_not_subtracted", 5, "05_softmax")
+    assert found == "book/05_softmax.md#ch5-stability"
+
+
 def test_every_step_has_a_corpus():
     for step in course.STEPS:
         for family in ("wrong", "honest", "dishonest"):

@@ -26,12 +26,11 @@ def hypotheses(case: Case, tiles: set[int]):
     if causal:
         yield from _wrong_masks(problem)
         yield from _empty_rows(problem, case.expected, tiles)
+        for rows, cols in itertools.product(sorted(tiles), repeat=2):
+            yield from _wrong_loops(problem, rows, cols)
     for tile in sorted(tiles):
         yield from _wrong_tails(problem, tile)
         yield from _wrong_streams(problem, tile)
-    if causal:
-        for rows, cols in itertools.product(sorted(tiles), repeat=2):
-            yield from _wrong_loops(problem, rows, cols)
     yield from _wrong_normalisers(problem)
     yield from _wrong_heads(problem, q, k, v)
     yield from _misread(problem, q, k, v)
@@ -91,12 +90,12 @@ def _empty_rows(problem: Problem, expected: np.ndarray, tiles: set[int]):
         looped = empty & np.isin(block, block[~empty])
         for reached, cols in itertools.product((empty, looped), sorted({1, *tiles})):
             counted = -(-nk // cols) * cols
-            yield "empty_row", np.where(reached[:, None], total / counted, expected)
+            yield "finite_mask_value", np.where(reached[:, None], total / counted, expected)
             for row in np.flatnonzero(looped):
                 last = (block[row] + 1) * rows + nk - nq  # keys seen by the program's last query
                 visited = min(counted, -(-last // cols) * cols)
                 mean = problem.v[:, :, :visited].sum(axis=2, keepdims=True) / visited
-                yield "empty_row", np.where(looped[:, None], mean, expected)
+                yield "finite_mask_value", np.where(looped[:, None], mean, expected)
                 break
         for reached in (empty, looped, empty & ~looped):
             yield "empty_row", np.where(reached[:, None], np.nan, expected)

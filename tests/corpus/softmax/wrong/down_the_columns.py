@@ -31,6 +31,6 @@ def softmax(x):
     out = torch.empty((R, C), dtype=x.dtype, device=x.device)
     BLOCK_C = triton.next_power_of_2(R)
     R, C = C, R
-    grid = (triton.cdiv(R, 4),)
-    softmax_kernel[grid](x, out, R, C, x.stride(0), x.stride(1), BLOCK_R=4, BLOCK_C=BLOCK_C)
+    grid = (triton.cdiv(R, 256),)
+    softmax_kernel[grid](x, out, R, C, x.stride(0), x.stride(1), BLOCK_R=256, BLOCK_C=BLOCK_C)
     return out

@@ -1,4 +1,4 @@
-"""exp is called with what was loaded, which may be float16.
+"""exp is called with numbers of the input's type, which may be float16.
 
 step: softmax
 expect: error
@@ -16,7 +16,7 @@ def softmax_kernel(x_ptr, out_ptr, R, C, stride_r, stride_c, BLOCK: tl.constexpr
     for index in range(tl.program_id(0), R, tl.num_programs(0)):
         row = tl.cast(index, tl.int64)
         x = tl.load(x_ptr + row * stride_r + cols * stride_c, mask=cols < C, other=float("-inf"))
-        e = tl.exp(x - tl.max(x, axis=0))
+        e = tl.exp((x - tl.max(x, axis=0)).to(x.dtype)).to(tl.float32)
         tl.store(out_ptr + row * C + cols, e / tl.sum(e, axis=0), mask=cols < C)
 
 
