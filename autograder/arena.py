@@ -7,6 +7,7 @@ Must never be imported by the worker, and never trust a number that the worker s
 """
 
 import fcntl
+import math
 import mmap
 import os
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ import numpy as np
 
 from autograder import formats
 from autograder.shared import MARGIN, UNWRITTEN
-from autograder.steps.case import Case, Operand
+from autograder.steps.case import Case, Operand, leading_axis
 
 PADDING = 16  # elements added to each row of a padded operand
 ALIGNMENT = 64  # bytes
@@ -36,24 +37,33 @@ class Placement:
 
 def _strides(operand: Operand) -> tuple[int, ...]:
     shape = operand.values.shape
-    if len(shape) == 1:
-        return (1,)
-    rows, cols = shape
     match operand.layout:
         case "contiguous":
-            return (cols, 1)
+            return dense(shape)
         case "transposed":
-            return (1, rows)
+            *outer, row, column = dense((*shape[:-2], shape[-1], shape[-2]))
+            return (*outer, column, row)
         case "padded":
-            return (cols + PADDING, 1)
+            return dense((*shape[:-1], shape[-1] + PADDING))
         case "sliced":
-            return (4 * cols + 4, 2)
-        case "expanded":
-            return (0, 1)
-        case "far":
-            return (-(-(2**31) // (rows - 1)), 1)
+            *outer, row, _ = dense((*shape[:-2], 2 * shape[-2], 2 * shape[-1] + 2))
+            return (*outer, 2 * row, 2)
+        case "bnhd":
+            _, heads, rows, cols = shape
+            return (rows * heads * cols, cols, heads * cols, 1)
+        case "expanded" | "far":
+            axis, strides = leading_axis(shape), list(dense(shape))
+            strides[axis] = 0
+            if operand.layout == "far":
+                strides[axis] = -(-(2**31) // (shape[axis] - 1))
+            return tuple(strides)
         case other:
             raise ValueError(f"unknown layout {other!r}")
+
+
+def dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides of a row-major array of that shape."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -82,7 +92,7 @@ def _view(storage: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...])
 def _segments(operand: Operand, fill: float):
     """[(first element, contents)] of each part of the storage that is filled, strides, elements.
 
-    Rows that lie far apart are parts of their own; what lies between is a hole in the file and
+    Entries that lie far apart are parts of their own; what lies between is a hole in the file and
     takes no memory.
     """
     if operand.layout != "far":
@@ -90,8 +100,12 @@ def _segments(operand: Operand, fill: float):
         return [(0, formats.encode(storage, operand.dtype))], strides, storage.size
     strides = _strides(operand)
     values = formats.encode(operand.values, operand.dtype)
-    rows = [(MARGIN + i * strides[0], row) for i, row in enumerate(values)]
-    return rows, strides, _span(operand.values.shape, strides) + 2 * MARGIN
+    axis = leading_axis(values.shape)
+    parts = [
+        (MARGIN + i * strides[axis], part.reshape(-1))
+        for i, part in enumerate(np.moveaxis(values, axis, 0))
+    ]
+    return parts, strides, _span(values.shape, strides) + 2 * MARGIN
 
 
 class Arena:

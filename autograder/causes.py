@@ -218,6 +218,38 @@ CAUSES = {
         "mask the last turn.",
         "masks",
     ),
+    "padded_keys_counted": Cause(
+        "A masked load gives keys of 0, and a score of 0 is a score like any other. Set the scores of "
+        "keys past the end to `float('-inf')` before the maximum and the powers are taken.",
+        "masks",
+    ),
+    "causal_mask_wrong": Cause(
+        "Compare which keys each query sees with the definition: query i sees key j where "
+        "j <= i + Nk - Nq, its own position included. Hidden scores become `float('-inf')` before the "
+        "softmax, and a loop that skips blocks must still reach the one on the diagonal.",
+        "causal",
+    ),
+    "causal_alignment": Cause(
+        "The last query sees every key, also when there are fewer or more queries than keys: query i "
+        "sees keys up to i + Nk - Nq. The bound of the loop needs the same shift as the mask.",
+        "causal",
+    ),
+    "empty_row": Cause(
+        "With more queries than keys, the first queries see no key at all, and their result is 0. "
+        "Their maximum stays -inf, and -inf - (-inf) is NaN: subtract 0 there. Their sum stays 0: divide "
+        "by 1 there. A large negative number in place of -inf gives them a mean of values instead.",
+        "causal",
+    ),
+    "head_or_batch_offset": Cause(
+        "A program works on one head of one batch. Each of the four pointers must be moved by batch * "
+        "its own batch stride + head * its own head stride.",
+        "heads",
+    ),
+    "gqa_mapping": Cause(
+        "Neighbouring query heads share a key head: query head h uses key head h // (H // Hkv), for "
+        "keys and for values.",
+        "heads",
+    ),
     "epilogue_wrong": Cause(
         "The product is right, what follows it is not: add bias[n] to column n, then apply gelu in "
         "its exact form, 0.5·z·(1 + erf(z/√2)), in float32.",
@@ -287,21 +319,23 @@ TOPICS = {
     4: {
         "start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs",
         "identity": "masks", "stability": "programs", "merge": "programs", "rescale": "programs",
+        "causal": "masks", "heads": "strides",
     },
     5: {
         "start": "identity", "programs": "persistent", "grid": "persistent", "k-loop": "persistent",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "stability",
         "epilogue": "stability", "merge": "stability", "rescale": "stability",
+        "causal": "identity", "heads": "strides",
     },
     6: {
         "start": "k-loop", "pointer-grids": "strides", "programs": "grid", "int64": "strides",
         "identity": "masks", "stability": "accumulator", "merge": "accumulator",
-        "rescale": "accumulator",
+        "rescale": "accumulator", "causal": "masks", "heads": "strides",
     },
     11: {
         "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",
-        "epilogue": "stability",
+        "epilogue": "stability", "causal": "identity", "heads": "strides",
     },
 }  # fmt: skip
 

@@ -76,6 +76,8 @@ def compile_step(
         job = {
             "code": submission.payload(function),
             "arena": arena.describe(),
+            "more": list(case.more),
+            "named": case.named,
             "target": {
                 "backend": target.backend,
                 "arch": target.arch,

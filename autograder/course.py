@@ -9,7 +9,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.steps import elementwise, matmul, matmul_variants, rows, transposing
+from autograder.steps import (
+    attention,
+    elementwise,
+    matmul,
+    matmul_variants,
+    rows,
+    transposing,
+)
 from autograder.steps.case import Task
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,6 +51,7 @@ STEPS = (
     Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
     Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
+    Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
     Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),
     Step("split_k_matmul", 14, "persistent_matmul", 10, True, matmul_variants.split_k_matmul),
 )

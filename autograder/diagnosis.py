@@ -25,6 +25,16 @@ PLAIN = (
     "input_modified",
 )  # fmt: skip
 
+# What cases of one kind point to if only these fail; the first that occurs names the cause.
+BY_FOCUS = {
+    "scale": "scale_wrong",
+    "causal": "causal_mask_wrong",
+    "alignment": "causal_alignment",
+    "empty": "empty_row",
+    "gqa": "gqa_mapping",
+    "heads": "head_or_batch_offset",
+}
+
 # What an exception's words say, where they say more than that it was raised.
 ERRORS = (
     (r"power of (2|two)", "does_not_compile"),
@@ -110,6 +120,8 @@ def _not_written(evidence, failed, step) -> str:
     holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
     if not holes or any(v.access == "store" for e in failed for v in e.violations):
         return ""
+    if any(map(_whole_heads_missing, holes)):
+        return "head_or_batch_offset"
     launched = [e for e in holes if _programs(e)]
     if launched and all(e.unwritten.all() or _one_tile(e) for e in launched):
         return "output_not_written"
@@ -157,6 +169,8 @@ def _stray_load(evidence, failed, step) -> str:
     if not loads:
         return ""
     focuses = {e.case.focus for e in loads}
+    if len(focuses) == 1 and focuses <= BY_FOCUS.keys():
+        return BY_FOCUS[focuses.pop()]
     if any(map(_whole_tiles, loads)) or _only_layouts(loads):
         return "stride_ignored"
     if "K" in focuses and not focuses & {"M", "N"}:
@@ -185,6 +199,8 @@ def _rounding(evidence, failed, step) -> str:
 def _only_some_cases(evidence, failed, step) -> str:
     """Which kind of case fails tells the rest."""
     focuses = {e.case.focus for e in failed}
+    if focuses <= BY_FOCUS.keys():
+        return next(cause for focus, cause in BY_FOCUS.items() if focus in focuses)
     if all(f.startswith("strides") for f in focuses):
         return "stride_ignored"
     if any("K" in f for f in focuses) and not focuses & {"", "rectangular", "M", "N"}:
@@ -349,6 +365,9 @@ def _with_wrong_values(failed: list[Evidence]) -> list[Evidence]:
 
 def _holes(e: Evidence):
     """(cause, programs launched, elements left unwritten) for the usual slips in the grid."""
+    if e.unwritten.ndim > 2:
+        yield from _holes_in_heads(e)
+        return
     rows, cols = np.atleast_2d(e.unwritten).shape
     if e.unwritten.ndim == 1:
         for tile in tiles_of(e):
@@ -365,6 +384,24 @@ def _holes(e: Evidence):
             for axis in (0, 1):
                 hole = _outside_strips(e, rows, cols, bm, bn, axis)
                 yield "tile_dimensions_confused", tall * wide, hole
+
+
+def _holes_in_heads(e: Evidence):
+    """As `_holes`, for blocks of rows in each head of (B, H, N, D)."""
+    *outer, rows, _ = e.unwritten.shape
+    for tile in tiles_of(e):
+        hole = np.zeros(e.unwritten.shape, bool)
+        hole[..., rows // tile * tile :, :] = True
+        yield "grid_floor", rows // tile * math.prod(outer), hole
+        yield "grid_floor", max(rows // tile, 1) * math.prod(outer), hole
+
+
+def _whole_heads_missing(e: Evidence) -> bool:
+    """Whether some heads of (B, H, N, D) were written in full and the others not at all."""
+    if e.unwritten.ndim != 4 or not e.unwritten.any() or e.unwritten.all():
+        return False
+    by_head = e.unwritten.reshape(*e.unwritten.shape[:2], -1)
+    return bool((by_head.all(axis=2) | ~by_head.any(axis=2)).all())
 
 
 def _all_but(e: Evidence, rows: int, cols: int) -> np.ndarray:
@@ -389,6 +426,7 @@ def _outside_strips(e: Evidence, rows: int, cols: int, bm: int, bn: int, axis: i
 def _one_tile(e: Evidence) -> bool:
     """Whether only the first tile was written, although there are more."""
     written = ~np.atleast_2d(e.unwritten)
+    written = written.reshape(-1, written.shape[-1])
     rows, cols = int(written.any(axis=1).sum()), int(written.any(axis=0).sum())
     tiles = tiles_of(e)
     sides = [side for side, length in zip((rows, cols), written.shape) if side < length]

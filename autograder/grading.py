@@ -130,6 +130,8 @@ def _run_battery(
                 job = {
                     "code": code,
                     "arena": arena.describe(),
+                    "more": list(asked.case.more),
+                    "named": asked.case.named,
                     "allowed": sorted(step.task.allowed),
                     "order": order,
                     "fill": fill,

@@ -286,6 +286,7 @@ def _describe_wrong(evidence: Evidence) -> str:
 def error_map(wrong: np.ndarray) -> ErrorMap:
     """The share of wrong elements by square blocks, at most MAP_BLOCKS a side."""
     wrong = np.atleast_2d(wrong)
+    wrong = wrong.reshape(-1, wrong.shape[-1])  # heads and batches one below the other
     block = 1
     while max(wrong.shape) > block * MAP_BLOCKS:
         block *= 2

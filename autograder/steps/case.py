@@ -21,12 +21,14 @@ HALF_SUBNORMAL = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-1
 class Operand:
     """One tensor argument.
 
-    `values` is a NumPy array (1-D or 2-D) of the argument's own type; for bfloat16, which NumPy
+    `values` is a NumPy array (1-D to 4-D) of the argument's own type; for bfloat16, which NumPy
     lacks, float32 numbers that it can hold, and `dtype` says so. `layout` says how it lies
     in memory: `contiguous`; `transposed` (the last two strides swapped); `padded` (row stride
-    larger than a row); `sliced` (every second element of every second row); `expanded` (the first
-    row repeated by stride 0; `values` must then have equal rows); `far` (rows so far apart that the
-    last one's offset passes 2³¹ elements).
+    larger than a row); `sliced` (every second element of every second row); `bnhd` (a 4-D tensor
+    whose two middle axes are exchanged in memory, as a projection leaves attention's heads). Two
+    concern the leading axis, which is the first with more than one entry: `expanded` (its first
+    entry repeated by stride 0; `values` must then have equal entries); `far` (entries so far apart
+    that the last one's offset passes 2³¹ elements).
     """
 
     name: str
@@ -49,6 +51,8 @@ class Case:
     bound     largest allowed absolute error per element, float64, same shape as `expected`
     dtype     NumPy name of the output's type
     focus     what this case differs in from the plain ones: "M", "N", "K", "strides:a", …
+    more      arguments after the operands that are no tensors, by position: numbers, bools, None
+    named     the same by keyword
     """
 
     name: str
@@ -59,6 +63,8 @@ class Case:
     dtype: str
     focus: str = ""
     kind: str = "correctness"
+    more: tuple = ()
+    named: dict = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -101,9 +107,16 @@ def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.n
     return rounded(rng.standard_normal(shape), dtype)
 
 
-def expanded(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> np.ndarray:
-    """Equal rows, as a view with stride 0 shows them."""
-    return np.broadcast_to(normal(rng, (1, shape[1]), dtype), shape).copy()
+def expanded(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Equal entries along the leading axis, as a view with stride 0 shows them."""
+    axis = leading_axis(shape)
+    one = normal(rng, (*shape[:axis], 1, *shape[axis + 1 :]), dtype)
+    return np.broadcast_to(one, shape).copy()
+
+
+def leading_axis(shape: tuple[int, ...]) -> int:
+    """The first axis with more than one entry, or 0."""
+    return next((i for i, n in enumerate(shape) if n > 1), 0)
 
 
 def ragged(rng: np.random.Generator, low: int, high: int) -> int:

@@ -151,7 +151,8 @@ def report(job: dict, folder: Path) -> dict:
     told: dict = {"error": None}
     try:
         function = loader.load(job["code"], folder)
-        function(*[_operand(place) for place in job["arena"]["operands"]])
+        operands = [_operand(place) for place in job["arena"]["operands"]]
+        function(*operands, *job["more"], **job["named"])
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         told["error"] = describe_error(error, folder)
     told["kernels"] = compiler.kernels

@@ -63,8 +63,8 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
         report["stage"] = "call"
         with observer:
             for earlier in before:  # in the same process, so that what a call leaves behind shows
-                function(*earlier)
-            result = function(*operands)
+                function(*earlier, *job["more"], **job["named"])
+            result = function(*operands, *job["more"], **job["named"])
         report["stage"] = "result"
         report["result"] = _describe(result, operands)
         if type(result) is torch.Tensor:
