@@ -35,6 +35,7 @@ REFUSALS = (
     (r"unsupported AST node type", "Move that statement out of the kernel, into the Python function that launches it."),
     (r"Unsupported function referenced: <(?:ufunc|built-in)", "Write it with Triton's own operators (`tl.`): NumPy, torch and Python's libraries do not run inside a kernel."),
     (r"Did you forget to add @triton\.jit|must be .*jit|Unsupported function referenced", "Put `@triton.jit` above the helper: a kernel can only call functions that are compiled with it."),
+    (r"cannot be interpreted as an integer", "Write an ordinary `for` loop there: what stands in brackets is worked out while compiling, when only `tl.constexpr` values are known."),
     (r"power of (?:2|two)", "Make every side of a tile a power of two, and mask what lies past the end."),
 )  # fmt: skip
 

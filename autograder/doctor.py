@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from autograder.environment import version
 from autograder.gpu import has_gpu
 from autograder.sandbox import Layer, Sandbox, WorkerError
+from autograder.targets import DEFAULT
 
 # Layer → its name for people, what it does where it is on, and what is open where it is off.
 LAYERS = {
@@ -54,7 +55,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything `doctor` prints, in order."""
-    return [_system(), _python(), *_packages(), *_worker(), _disk(), _gpu()]
+    return [_system(), _python(), *_packages(), *_worker(), _compiler(), _disk(), _gpu()]
 
 
 def _system() -> Finding:
@@ -104,6 +105,19 @@ def isolation(layers: dict[str, Layer]) -> list[Finding]:
             text += f"; but {layer.remark}"
         findings.append(Finding("isolation", layer.on, text, needed=False))
     return [*findings, Finding("isolation", False, CONTAINER, needed=False)]
+
+
+def _compiler() -> Finding:
+    """Starts the compiling worker once: it compiles a kernel for a GPU that is not there."""
+    names = " and ".join(DEFAULT)
+    try:
+        with Sandbox("compile") as sandbox:
+            sandbox.wait_until_ready()
+    except (WorkerError, OSError) as error:
+        return Finding("compiler", False, f"kernels are not compiled here: {error}", needed=False)
+    return Finding(
+        "compiler", True, f"kernels are compiled for {names}, without a GPU", needed=False
+    )
 
 
 def _disk() -> Finding:

@@ -235,6 +235,13 @@ def test_a_missing_assembler_is_not_the_learners_fault(compiled):
     assert message.endswith("could not run the compiler: Cannot find ptxas-blackwell.")
 
 
+def test_a_compilation_leaves_no_process_behind(compiled, sandbox):
+    before = "import os, time; os.fork() or (os.setsid(), time.sleep(300))"
+    compilation, _ = compiled(add(before=before))
+    assert [k.name for k in compilation.kernels] == ["kernel"]
+    assert sandbox.compiler.leftovers() == []
+
+
 # --- in a grading -----------------------------------------------------------------------------
 
 

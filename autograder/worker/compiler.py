@@ -5,7 +5,7 @@ function is called with tensors that have shapes and strides but no memory, so t
 finds signatures, alignment, constants and configurations. The process must not have run the
 interpreter: that leaves the language patched.
 It belongs to the submission, as worker/runner.py does, and its report is no more than a claim.
-Tried on Triton 3.7.1. Must never see an expected value, a tolerance or a seed.
+Tried on Triton 3.6.0, 3.7.1, 3.8.0 and 3.9.0. Must never see an expected value, a tolerance or a seed.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from autograder.worker import loader
 from autograder.worker.errors import describe_error
 
 MAX_KERNELS = 16
-MAX_LISTING = 400_000  # characters
+MAX_LISTINGS = 1_200_000  # characters of all together: a report has an end
 
 
 class _StubDriver:
@@ -84,6 +84,7 @@ class Compiler:
         self.kernels: list[dict] = []
         self.refusals: list[dict] = []
         self._seen: set[int] = set()
+        self._room = MAX_LISTINGS
 
     def install(self, target: dict, all_configs: bool) -> None:
         """Once, before the learner's code is loaded."""
@@ -123,9 +124,14 @@ class Compiler:
                 **resources,
                 "instructions": _instructions(text),
                 "dots": _dots(assembly["ttir"], self.folder),
-                "listings": {kind: _listing(kind, assembly) for kind in self.listings},
+                "listings": {kind: self._listing(kind, assembly) for kind in self.listings},
             }
         )
+
+    def _listing(self, kind: str, assembly: dict) -> str:
+        text = _code(kind, assembly)[: self._room]
+        self._room -= len(text)
+        return text
 
     def describe_refusal(self, error: Exception, function) -> dict:
         """Triton's own words, and the line of the learner's cell that they are about."""
@@ -265,15 +271,13 @@ def _place(loc: str, places: dict[str, str], folder: str) -> dict:
     return {"file": None, "line": None}
 
 
-def _listing(kind: str, assembly: dict) -> str:
+def _code(kind: str, assembly: dict) -> str:
     """The code itself; empty where this target has no such thing."""
     if kind == "ptx":
-        text = re.split(r"^\s*\.section\s+\.debug", assembly.get("ptx", ""), flags=re.MULTILINE)[0]
-    elif "cubin" in assembly:
-        text = _disassembled(assembly["cubin"])
-    else:
-        text = assembly.get("amdgcn", "").partition("\t.section\t.rodata")[0]
-    return text[:MAX_LISTING]
+        return re.split(r"^\s*\.section\s+\.debug", assembly.get("ptx", ""), flags=re.MULTILINE)[0]
+    if "cubin" in assembly:
+        return _disassembled(assembly["cubin"])
+    return assembly.get("amdgcn", "").partition("\t.section\t.rodata")[0]
 
 
 def _disassembled(cubin: bytes) -> str:
