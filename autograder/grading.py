@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -149,11 +150,21 @@ def _run_battery(
         progress(step.name, done, total)
         return evidence
 
-    def run_many(runs: list[tuned.Run], *more) -> list[Evidence]:
+    def run_group(runs: list[tuned.Run]) -> list[Evidence]:
+        nonlocal done
+        evidence = []
+        for asked in runs:
+            evidence.append(run(asked))
+            if evidence[-1].failed:
+                break
+        done += len(runs) - len(evidence)
+        return evidence
+
+    def side_by_side(function, *arguments) -> list:
         nonlocal total
-        total += len(runs)
+        total += sum(len(a) if isinstance(a, list) else 1 for a in arguments[0])
         with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
-            return list(pool.map(run, runs, *more))
+            return list(pool.map(function, *arguments))
 
     total = 1
     progress(step.name, 0, len(cases))
@@ -174,13 +185,15 @@ def _run_battery(
             )
             for name in to_compile
         ]
-        evidence = [first, *run_many([tuned.Run(case) for case in cases[1:]], shuffled[1:])]
+        rest = [tuned.Run(case) for case in cases[1:]]
+        evidence = [first, *side_by_side(run, rest, shuffled[1:])]
         if step.task.second_fill is not None:
             total += 1
             evidence.append(_second_fill(cases, step.task.second_fill, run))
         if first.tuner and first.tuner.configs > 1:
             _name_config(evidence, first.tuner.configs)
-            evidence += tuned.run_all(cases, step.task.each_config, first, run_many)
+            groups = partial(side_by_side, run_group)
+            evidence += tuned.run_all(cases, step.task.each_config, first, groups)
         return evidence, [c.result() for c in compiling]
 
 

@@ -64,25 +64,26 @@ def run_all(
     cases: list[Case],
     wanted: frozenset[str],
     first: Evidence,
-    judge: Callable[[list[Run]], list[Evidence]],
+    judge: Callable[[list[list[Run]]], list[list[Evidence]]],
 ) -> list[Evidence]:
     """Runs all of it for a kernel that `first` shows to be autotuned. Evidence of every run.
 
     The runs of one config, and of one way of tuning, share a check: it is the first failure's.
+    `judge` runs groups side by side, each up to its first failure.
     """
     configs = min(first.tuner.configs, MAX_CONFIGS)
     groups = []
     for number, runs in enumerate(each_config(cases, wanted, configs), start=2):
         groups.append((f"config {number} of {first.tuner.configs}", runs))
     groups += tuning(cases, configs, first.tuner.prunes)
-    found = iter(judge([run for _, runs in groups for run in runs]))
+    groups = [(name, runs) for name, runs in groups if runs]
     gathered = []
-    for name, runs in groups:
-        evidence = [next(found) for _ in runs]
-        shown = next((e for e in evidence if e.failed), evidence[0] if evidence else None)
+    for (name, _), evidence in zip(groups, judge([runs for _, runs in groups])):
+        shown = evidence[-1] if evidence[-1].failed else evidence[0]
+        if shown.failed:
+            text = f"{_subject(name, shown)}: {shown.check.name}: {shown.check.message}"
+            shown.check.message = text
         for e in evidence:
-            if e.failed:
-                e.check.message = f"{_subject(name, e)}: {e.check.name}: {e.check.message}"
             e.check.name = name
             e.shown = e is shown
         gathered += evidence
