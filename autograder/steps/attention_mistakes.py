@@ -91,12 +91,12 @@ def _empty_rows(problem: Problem, expected: np.ndarray, tiles: set[int]):
         for reached, cols in itertools.product((empty, looped), sorted({1, *tiles})):
             counted = -(-nk // cols) * cols
             yield "finite_mask_value", np.where(reached[:, None], total / counted, expected)
-            for row in np.flatnonzero(looped):
-                last = (block[row] + 1) * rows + nk - nq  # keys seen by the program's last query
+            if looped.any():
+                # Keys up to the last that the last query of their program sees.
+                last = (block[np.argmax(looped)] + 1) * rows + nk - nq
                 visited = min(counted, -(-last // cols) * cols)
                 mean = problem.v[:, :, :visited].sum(axis=2, keepdims=True) / visited
                 yield "finite_mask_value", np.where(looped[:, None], mean, expected)
-                break
         for reached in (empty, looped, empty & ~looped):
             yield "empty_row", np.where(reached[:, None], np.nan, expected)
 
