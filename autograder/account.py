@@ -52,6 +52,37 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Race:
+    """Two programs that touch one element, at least one of them writing, in no given order."""
+
+    argument: str
+    kinds: tuple[str, ...]  # of the two accesses: store, load or atomic
+    programs: tuple[tuple[int, ...], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class UntrueHint:
+    """A hint to the compiler that a value breaks: `tl.<hint>(…, promised)`."""
+
+    hint: str
+    promised: tuple[int, ...]
+    value: int
+    program: tuple[int, ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Tuner:
+    """An autotuned kernel: how many configs it has, if it prunes them, and the one that ran."""
+
+    kernel: str
+    configs: int
+    prunes: bool
+    chosen: str
+
+
+@dataclass(frozen=True)
 class Error:
     """An exception: its type and text, and the learner's line that raised it."""
 
@@ -84,6 +115,11 @@ class Account:
     violations: tuple[Violation, ...]
     unfilled: tuple[Place, ...]
     launches: tuple[Launch, ...]
+    races: tuple[Race, ...]
+    hints: tuple[UntrueHint, ...]
+    tuners: tuple[Tuner, ...]
+    loaded: int  # bytes, by kernels
+    stored: int
 
 
 def parse(data: bytes, folder: str) -> Account | None:
@@ -104,6 +140,11 @@ def _account(told: dict, folder: str) -> Account:
         violations=tuple(_violation(v, folder) for v in told["violations"]),
         unfilled=tuple(_place(p, folder) for p in told["unfilled"]),
         launches=tuple(map(_launch, told["launches"])),
+        races=tuple(_race(r, folder) for r in told["races"]),
+        hints=tuple(_hint(h, folder) for h in told["hints"]),
+        tuners=tuple(map(_tuner, told["tuners"])),
+        loaded=int(told["loaded"]),
+        stored=int(told["stored"]),
     )
 
 
@@ -152,6 +193,34 @@ def _launch(told: dict) -> Launch:
         {_text(name): int(value) for name, value in told["constexprs"].items()},
         tuple(map(_text, told["loads"])),
         tuple(map(_text, told["stores"])),
+    )
+
+
+def _race(told: dict, folder: str) -> Race:
+    return Race(
+        _text(told["argument"]),
+        tuple(map(_text, told["kinds"])),
+        tuple(map(_integers, told["programs"])),
+        _place(told, folder),
+    )
+
+
+def _hint(told: dict, folder: str) -> UntrueHint:
+    return UntrueHint(
+        _text(told["hint"]),
+        _integers(told["promised"]),
+        int(told["value"]),
+        _integers(told["program"]),
+        _place(told, folder),
+    )
+
+
+def _tuner(told: dict) -> Tuner:
+    return Tuner(
+        _text(told["kernel"]),
+        int(told["configs"]),
+        told["prunes"] is True,
+        _text(told["chosen"])[:200],
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from autograder import formats
 from autograder.shared import MARGIN, UNWRITTEN
 from autograder.steps.case import Case, Operand
 
@@ -59,7 +60,7 @@ def _span(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     return sum((n - 1) * s for n, s in zip(shape, strides)) + 1 if all(shape) else 0
 
 
-def lay_out(operand: Operand) -> tuple[np.ndarray, tuple[int, ...]]:
+def lay_out(operand: Operand, fill: float = np.nan) -> tuple[np.ndarray, tuple[int, ...]]:
     """The operand's storage, margins and gaps filled, and its strides in elements.
 
     Element [0, 0] stands at index MARGIN. Not for the layout `far`, which is too large to hold.
@@ -67,7 +68,7 @@ def lay_out(operand: Operand) -> tuple[np.ndarray, tuple[int, ...]]:
     values = operand.values
     strides = _strides(operand)
     span = _span(values.shape, strides)
-    nothing = np.nan if values.dtype.kind == "f" else np.iinfo(values.dtype).max
+    nothing = fill if values.dtype.kind == "f" else np.iinfo(values.dtype).max
     storage = np.full(span + 2 * MARGIN, nothing, values.dtype)
     _view(storage, values.shape, strides)[...] = values
     return storage, strides
@@ -78,38 +79,42 @@ def _view(storage: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...])
     return np.lib.stride_tricks.as_strided(storage[MARGIN:], shape, byte_strides)
 
 
-def _segments(operand: Operand) -> tuple[list[tuple[int, np.ndarray]], tuple[int, ...], int]:
-    """(first element, contents) of each part of the storage that is filled, strides, elements.
+def _segments(operand: Operand, fill: float):
+    """[(first element, contents)] of each part of the storage that is filled, strides, elements.
 
     Rows that lie far apart are parts of their own; what lies between is a hole in the file and
     takes no memory.
     """
     if operand.layout != "far":
-        storage, strides = lay_out(operand)
-        return [(0, storage)], strides, storage.size
+        storage, strides = lay_out(operand, fill)
+        return [(0, formats.encode(storage, operand.dtype))], strides, storage.size
     strides = _strides(operand)
-    rows = [(MARGIN + i * strides[0], row) for i, row in enumerate(operand.values)]
+    values = formats.encode(operand.values, operand.dtype)
+    rows = [(MARGIN + i * strides[0], row) for i, row in enumerate(values)]
     return rows, strides, _span(operand.values.shape, strides) + 2 * MARGIN
 
 
 class Arena:
-    """The memory of one case. Use as a context manager; `fd` is what the worker receives."""
+    """The memory of one case. Use as a context manager; `fd` is what the worker receives.
 
-    def __init__(self, case: Case):
+    `before` are cases that the same process runs first; their results are not kept. `fill` is
+    what lies in margins and gaps of floating-point operands.
+    """
+
+    def __init__(self, case: Case, before: tuple[Case, ...] = (), fill: float = np.nan):
         self.case = case
         self.placements: list[Placement] = []
         self._images: list[list[tuple[int, np.ndarray]]] = []
         end = 0
-        for operand in case.operands:
-            segments, strides, elements = _segments(operand)
-            dtype, shape = operand.values.dtype, operand.values.shape
+        self._calls = (case, *before)
+        for operand in [operand for call in self._calls for operand in call.operands]:
+            segments, strides, elements = _segments(operand, fill)
+            dtype, shape = operand.dtype, operand.values.shape
             self._images.append(segments)
-            self.placements.append(
-                Placement(operand.name, dtype.name, end, elements, shape, strides)
-            )
-            end += -(-elements * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+            self.placements.append(Placement(operand.name, dtype, end, elements, shape, strides))
+            end += -(-elements * formats.itemsize(dtype) // ALIGNMENT) * ALIGNMENT
         self.result_start = end
-        self.result_bytes = case.expected.size * np.dtype(case.dtype).itemsize
+        self.result_bytes = case.expected.size * formats.itemsize(case.dtype)
         self.size = end + max(self.result_bytes, ALIGNMENT)
 
         self.fd = os.memfd_create("autograder-arena", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
@@ -129,9 +134,12 @@ class Arena:
 
     def describe(self) -> dict:
         """What the worker may know: layouts, and where the result's bytes go."""
+        places = iter([asdict(p) for p in self.placements])
+        operands, *before = [[next(places) for _ in call.operands] for call in self._calls]
         return {
             "size": self.size,
-            "operands": [asdict(p) for p in self.placements],
+            "operands": operands,
+            "before": before,
             "result": {
                 "start": self.result_start,
                 "shape": list(self.case.shape),
@@ -142,12 +150,13 @@ class Arena:
     def result(self) -> np.ndarray:
         """The bytes that the worker left, read in the layout that the grader chose."""
         data = os.pread(self.fd, self.result_bytes, self.result_start)
-        return np.frombuffer(data, self.case.dtype).reshape(self.case.shape)
+        return formats.decode(data, self.case.dtype).reshape(self.case.shape)
 
     def unwritten(self) -> np.ndarray:
         """Which elements of the result still look as the submission's allocation did."""
-        bits = self.result().view(f"u{np.dtype(self.case.dtype).itemsize}")
-        return bits == UNWRITTEN[self.case.dtype]
+        data = os.pread(self.fd, self.result_bytes, self.result_start)
+        bits = np.frombuffer(data, f"u{formats.itemsize(self.case.dtype)}")
+        return (bits == UNWRITTEN[self.case.dtype]).reshape(self.case.shape)
 
     def changed(self) -> dict[str, str]:
         """Operands that are no longer as they were: name → `values` or `margin`."""

@@ -13,10 +13,8 @@ which is not marked as a solution, is refused before anything is written. It del
 
 import hashlib
 import json
-import os
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 import jupytext
@@ -24,6 +22,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 
 from autograder.course import ROOT, STEPS
+from autograder.files import write_whole
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -232,20 +231,11 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
 
 
 def _write(path: Path, data: bytes) -> bool:
-    """Replaces a file in one step, so that a reader never meets half a notebook."""
+    """Writes a file unless it holds `data` already; returns whether it did."""
     if path.is_file() and path.read_bytes() == data:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        # mkstemp makes a file that only its owner can read; an exercise is for everybody.
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_whole(path, data)
     return True
 
 

@@ -178,6 +178,22 @@ CAUSES = {
         "offset along K are made anew inside the loop over tiles.",
         "pointer-grids",
     ),
+    "autotune_grid": Cause(
+        "The grid must be computed from the config that runs: "
+        "`grid = lambda META: (triton.cdiv(M, META['BLOCK_M']) * triton.cdiv(N, META['BLOCK_N']),)`.",
+        "grid",
+    ),
+    "autotune_key": Cause(
+        "What one call decided is used again by the next. Put every argument on which the choice of "
+        "a config depends into `key`, and keep nothing from call to call.",
+        "grid",
+    ),
+    "autotune_in_place": Cause(
+        "Tuning runs the kernel many times on the same memory. A kernel that adds to its output "
+        "needs zeros before every run: clear them in each call and name the argument in "
+        "`reset_to_zero`; one that changes an argument needs `restore_value`.",
+        "output",
+    ),
     "race": Cause(
         "Programs run at the same time and in any order. Let one program own each element of the "
         "output, or add with `tl.atomic_add` to zeroed memory.",
@@ -187,6 +203,11 @@ CAUSES = {
         "Every k belongs to exactly one slice. Slice s begins at s times its length, ends where the "
         "next begins, and the mask of its last tile must say so.",
         "k-loop",
+    ),
+    "hint_untrue": Cause(
+        "A hint is a promise, and a GPU reads memory according to it. Take it away where the "
+        "values do not keep it: after `%`, only if the length is a multiple of the tile.",
+        "pointer-grids",
     ),
     "wrong_values": Cause(
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "

@@ -5,18 +5,19 @@ never show a traceback to a learner, and never overwrite a submission.
 """
 
 import json
-import os
 import secrets
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
 from autograder import course, grading
 from autograder.environment import describe
+from autograder.files import write_whole
 from autograder.result import Grading
 from autograder.submission import BadInput, read
+
+OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
 class _OneLine(click.Group):
@@ -75,18 +76,21 @@ def _check_steps(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
 @click.option("--speed/--no-speed", default=True, help="Whether speed is measured where a GPU allows it.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Draws the cases; printed with every grading, so that one can be repeated.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
-@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Write the result to this file.")  # fmt: skip
-def grade(paths, steps, device, speed, seed, timeout, json_file):
+@click.option("--json", type=OUTPUT, help="Write the whole result to this file, for scripts.")
+@click.option("--junit", type=OUTPUT, help="Write JUnit XML, which most CI systems show.")
+@click.option("--html", type=OUTPUT, help="Write one HTML file to read and to pass on.")
+@click.option("--gradescope", type=OUTPUT, help="Write Gradescope's results.json.")
+def grade(paths, steps, device, speed, seed, timeout, **outputs):
     """Grades notebooks, .py files, or folders of them."""
     if device == "cuda":
         raise BadInput("--device cuda: grading on a GPU is not part of this version; use cpu")
-    if json_file is not None and not json_file.parent.is_dir():
-        raise BadInput(f"--json {json_file}: the folder {json_file.parent} does not exist")
     from autograder.report import terminal
     from autograder.sandbox import Sandbox
 
     seed = secrets.randbelow(2**31) if seed is None else seed
     files = grading.read_all(paths)
+    outputs = {name: path for name, path in outputs.items() if path is not None}
+    _check_outputs(outputs, files)
     with Sandbox() as sandbox, terminal.progress() as progress:
         # Read while the worker loads torch.
         submissions = [read(path) for path in files]
@@ -98,23 +102,65 @@ def grade(paths, steps, device, speed, seed, timeout, json_file):
                 grading.grade_submission(submission, its_steps, sandbox, settings, progress)
             )
     result = Grading(seed, describe(), results)
-    if json_file is not None:
-        _write(json_file, json.dumps(result.to_json(), indent=2) + "\n")
-    terminal.show(result)
+    unwritten = _write(outputs, result)
+    _show(result)
+    if unwritten:
+        raise BadInput("; ".join(unwritten))
     sys.exit(0 if result.passed else 1)
 
 
-def _write(path: Path, text: str) -> None:
-    """All or nothing: a killed grading leaves the old file or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+def _check_outputs(outputs: dict[str, Path], submissions: list[Path]) -> None:
+    """Raises BadInput, before anything is graded, for a file that must not or cannot be written."""
+    taken = {path: "is graded" for path in submissions}
+    for name, path in outputs.items():
+        if not path.parent.is_dir():
+            raise BadInput(f"--{name} {path}: the folder {path.parent} does not exist")
+        if path.exists() and not path.is_file():
+            raise BadInput(f"--{name} {path}: not an ordinary file")
+        for other, reason in taken.items():
+            if _same(path, other):
+                raise BadInput(f"--{name} {path}: this file {reason}; name another one")
+        taken[path] = f"is written by --{name}"
+
+
+def _same(a: Path, b: Path) -> bool:
+    """Also through links, and on file systems that do not tell small letters from capitals."""
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+
+
+def _show(result: Grading) -> None:
+    from autograder.report import github, terminal
+
+    if not github.inside():
+        terminal.show(result)
+        return
+    with github.commands_off():
+        terminal.show(result)
+    for line in github.annotations(result):
+        click.echo(line)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+        github.append_summary(result)
     except OSError as error:
-        os.unlink(name)
-        raise BadInput(f"--json {path}: cannot be written ({error.strerror})") from None
+        click.echo(f"autograder: no job summary ({error.strerror})", err=True)
+
+
+def _write(outputs: dict[str, Path], result: Grading) -> list[str]:
+    """Writes every report that can be written; returns a sentence on each that cannot."""
+    from autograder.report import gradescope, html, junit
+
+    makers = {
+        "json": lambda: json.dumps(result.to_json(), indent=2) + "\n",
+        "junit": lambda: junit.document(result),
+        "html": lambda: html.page(result),
+        "gradescope": lambda: json.dumps(gradescope.results(result), indent=2) + "\n",
+    }
+    failed = []
+    for name, path in outputs.items():
+        try:
+            write_whole(path, makers[name]().encode())
+        except OSError as error:
+            failed.append(f"--{name} {path}: cannot be written ({error.strerror})")
+    return failed
 
 
 @main.command()

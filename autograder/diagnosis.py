@@ -43,13 +43,15 @@ def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
             break
     else:
         cause = step.task.otherwise
-    return hint_for(cause, step, _scope(evidence, failed), _seen(failed, cause))
+    return hint_for(cause, step, _scope(evidence, failed), _where(failed, cause))
 
 
-def hint_for(cause: str, step: course.Step, *seen: str) -> Hint:
-    """The hint for a known cause, after what was seen."""
-    text = " ".join([*filter(None, seen), causes.CAUSES[cause].advice])
-    return Hint(cause, text, causes.reading(cause, step.chapter, step.folder))
+def hint_for(cause: str, step: course.Step, seen: str = "", where: str = "") -> Hint:
+    """The hint for a known cause; `seen` and `where` are sentences, or empty."""
+    advice = causes.CAUSES[cause].advice
+    read = causes.reading(cause, step.chapter, step.folder)
+    text = " ".join(filter(None, (seen, where, advice)))
+    return Hint(cause, text, read, [seen, where, f"{advice} Read `{read}`."])
 
 
 # --- rules ------------------------------------------------------------------------------------
@@ -115,7 +117,8 @@ def _not_written(evidence, failed, step) -> str:
 def _output_read(evidence, failed, step) -> str:
     """The kernel reads the memory it writes, so that the sum starts with what lay there."""
     for e in _with_wrong_values(failed):
-        if any(set(launch.loads) & set(launch.stores) for launch in e.launches):
+        unset = np.isnan(e.actual[e.wrong]).all() and not e.violations
+        if unset and any(set(launch.loads) & set(launch.stores) for launch in e.launches):
             return "accumulator_not_zeroed"
     return ""
 
@@ -177,17 +180,105 @@ def _only_some_cases(evidence, failed, step) -> str:
     return ""
 
 
+def _tuning(evidence, failed, step) -> str:
+    """Right with every config alone, and wrong when tuned: what tuning or a second call adds."""
+    kinds = {e.tuning for e in failed}
+    if "config" in kinds:
+        return ""
+    return "autotune_in_place" if kinds & {"tuning", "again"} else "autotune_key"
+
+
+def _grid_of_a_config(evidence, failed, step) -> str:
+    """Fewer programs than the config's tiles ask for, and not by rounding down."""
+    for e in failed:
+        if e.tuner is None or e.tuner.configs < 2 or e.unwritten is None or not e.unwritten.any():
+            continue
+        rows, cols = np.atleast_2d(e.unwritten).shape
+        bm, bn = (_named_tiles(e, name) for name in "MN")
+        for tall, wide in itertools.product(bm, bn):
+            up = (-(-rows // tall), -(-cols // wide))
+            down = (rows // tall, cols // wide)
+            counts = {a * b for a in (up[0], down[0]) for b in (up[1], down[1])}
+            if _programs(e) not in counts and _programs(e) < up[0] * up[1]:
+                return "autotune_grid"
+    return ""
+
+
+def _named_tiles(e: Evidence, dimension: str) -> set[int]:
+    """Tile sizes by the constexpr's name (BLOCK_M, BN), or all where names tell nothing."""
+    named = {
+        value
+        for launch in e.launches
+        for name, value in launch.constexprs.items()
+        if name.upper().startswith(("B", "TILE")) and name.upper().endswith(dimension)
+    }
+    return named or tiles_of(e)
+
+
+def _group_not_clamped(evidence, failed, step) -> str:
+    """Programs are numbered in groups, and whole tiles are missing where the last group is short."""
+    holes = [e for e in _with_wrong_values(failed) if e.unwritten.any()]
+    return "group_not_clamped" if holes and all(map(_last_group_short, holes)) else ""
+
+
+def _last_group_short(e: Evidence) -> bool:
+    groups = {
+        value
+        for launch in e.launches
+        for name, value in launch.constexprs.items()
+        if "GROUP" in name.upper() and value > 0
+    }
+    rows, cols = np.atleast_2d(e.unwritten).shape
+    for bm, bn in itertools.product(_named_tiles(e, "M"), _named_tiles(e, "N")):
+        tall, wide = -(-rows // bm), -(-cols // bn)
+        if any(tall % group for group in groups) and _programs(e) == tall * wide:
+            return _whole_tiles_missing(e, bm, bn)
+    return False
+
+
+def _whole_tiles_missing(e: Evidence, bm: int, bn: int) -> bool:
+    hole = np.atleast_2d(e.unwritten)
+    rows, cols = np.indices(hole.shape)
+    first = hole[rows // bm * bm, cols // bn * bn]  # of each element's tile
+    return bool((hole == first).all())
+
+
+def _only_some_configs(evidence, failed, step) -> str:
+    """Right with one config, wrong with another where no size is ragged: a number stands fixed."""
+    wrong = {e.tuner.chosen for e in failed if e.tuner and e.tuning == "config"}
+    right = {e.tuner.chosen for e in evidence if e.tuner and e.tuning == "config"} - wrong
+    plain = any(e.case.focus in ("", "rectangular") for e in failed if e.tuner)
+    return "tile_dimensions_confused" if right and plain else ""
+
+
+def _races(evidence, failed, step) -> str:
+    """Stray stores land on other programs' elements as well: they come first."""
+    raced = any(e.outcome.account and e.outcome.account.races for e in failed)
+    return "race" if raced and not any(e.violations for e in failed) else ""
+
+
+def _hints(evidence, failed, step) -> str:
+    untrue = any(e.outcome.account and e.outcome.account.hints for e in failed)
+    return "hint_untrue" if untrue else ""
+
+
 RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] = (
     _plain,
     _raised,
+    _tuning,
+    _races,
     _shared_out_wrongly,
     _same_as_a_known_mistake,
+    _grid_of_a_config,
+    _group_not_clamped,
+    _only_some_configs,
     _output_read,
     _not_written,
     _beyond_32_bits,
     _stray_store,
     _stray_load,
     _undefined_lanes,
+    _hints,
     _rounding,
     _only_some_cases,
 )
@@ -213,7 +304,8 @@ def _equal(e: Evidence, answer: np.ndarray) -> bool:
         return False
     both_nan = np.isnan(answer) & np.isnan(e.actual)  # agrees, but tells nothing
     with np.errstate(invalid="ignore"):
-        slack = 4 * e.case.bound + 2.0**-9 * np.abs(answer) * (e.case.dtype == "float16")
+        half = {"float16": 2.0**-9, "bfloat16": 2.0**-6}.get(e.case.dtype, 0)
+        slack = 4 * e.case.bound + half * np.abs(answer)
         close = np.abs(answer - e.actual) <= slack
     telling = close & (np.abs(answer - e.case.expected) > 8 * e.case.bound)
     return bool((both_nan | close).all() and telling.any())
@@ -309,6 +401,11 @@ PAST_THE_END = {
 
 def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:
     """ "Your kernel is right except when K is not a multiple of 32." where the cases say so."""
+    alone = {e.tuner.chosen for e in failed if e.tuner and e.tuning == "config"}
+    if alone and any(e.tuner and e.tuner.chosen not in alone for e in evidence if not e.failed):
+        return "Your kernel is right with its other configs."
+    if all(e.tuning != "config" for e in failed):
+        return "Your kernel is right with every config by itself, but not when it is tuned."
     if any(e.case.focus == "" for e in failed):
         return ""
     focuses = {e.case.focus for e in failed}
@@ -345,8 +442,8 @@ def _tile_along(name: str, failed: list[Evidence]) -> str:
     return str(sizes.pop()) if len(sizes) == 1 else "its tile"
 
 
-def _seen(failed: list[Evidence], cause: str) -> str:
-    """What was seen at which line, for the causes where a line is known."""
+def _where(failed: list[Evidence], cause: str) -> str:
+    """Which line to look at, and what happened there, for the causes where a line is known."""
     if cause in PAST_THE_END:
         for e in failed:
             for violation in e.violations[:1]:

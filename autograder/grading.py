@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import course, diagnosis
+from autograder import course, diagnosis, tuned
 from autograder.arena import Arena
 from autograder.result import Check, StepResult, SubmissionResult
-from autograder.sandbox import Sandbox
+from autograder.sandbox import Outcome, Sandbox
 from autograder.steps.case import Case
 from autograder.submission import BadInput, Submission
 from autograder.verdict import Evidence, Judge
@@ -24,6 +24,7 @@ from autograder.verdict import Evidence, Judge
 DEFAULT_TIMEOUT = 10.0  # seconds for one case
 # Ends after which the other cases would only cost the same time again.
 HOPELESS = ("timed_out", "crashed", "refused")
+WASTEFUL = 1.2  # times the bytes needed, from which a note says so
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,16 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     trouble = submission.syntax_error_for(step.name)
     if step.name not in submission.functions():
         text = trouble or f"`{step.name}` is not defined in this submission."
-        result.checks = [Check("defined", "correctness", "error" if trouble else "failed", text)]
+        status = "error" if trouble else "failed"
+        place = trouble.partition(":")[0] if trouble else ""  # "line 4: this is not valid Python"
+        result.checks = [Check("defined", "correctness", status, text, place=place)]
         result.hint = diagnosis.hint_for("crashed" if trouble else "not_implemented", step)
     else:
         if trouble:
             result.notes.append(f"{trouble} That cell was left out.")
         evidence = _run_battery(submission, step, sandbox, settings, progress)
-        result.checks = [e.check for e in evidence]
+        result.checks = [e.check for e in evidence if e.shown]
+        result.notes += _notes(step, evidence[0])
         try:
             result.hint = diagnosis.diagnose(evidence, step)
         except Exception as error:  # noqa: BLE001 - marks stand without a hint
@@ -100,33 +104,107 @@ def battery(step: course.Step, seed: int) -> list[Case]:
 
 
 def _run_battery(submission, step, sandbox, settings, progress) -> list[Evidence]:
-    """The first case alone, since most submissions that cannot work fail it; then the rest."""
+    """The first case alone, since most submissions that cannot work fail it; then the rest.
+
+    Every second case runs its programs in shuffled order. An autotuned kernel has more to show.
+    """
     cases = battery(step, settings.seed)
     code = submission.payload(step.name)
     judge = Judge(submission, step.name)
-    done = 0
+    orders = np.random.default_rng([settings.seed, 1]).integers(2**31, size=len(cases))
+    done = total = 0
 
-    def run(case: Case) -> Evidence:
+    def run(asked: tuned.Run, order: int | None = None, fill: float = np.nan) -> Evidence:
         nonlocal done
-        with Arena(case) as arena:
-            job = {
-                "code": code,
-                "arena": arena.describe(),
-                "allowed": sorted(step.task.allowed),
-                "wall_seconds": settings.timeout,
-                "cpu_seconds": int(settings.timeout) + 2,
-            }
-            evidence = judge.judge(case, arena, sandbox.run(job, arena.fd))
+        if _needs_bfloat16(asked) and not sandbox.knows_bfloat16:
+            evidence = _not_measured(asked.case)
+        else:
+            with Arena(asked.case, asked.before, fill) as arena:
+                job = {
+                    "code": code,
+                    "arena": arena.describe(),
+                    "allowed": sorted(step.task.allowed),
+                    "order": order,
+                    "fill": fill,
+                    "tuning": {
+                        "config": asked.config,
+                        "winner": asked.winner,
+                        "rehearse": asked.rehearse,
+                    },
+                    "wall_seconds": settings.timeout,
+                    "cpu_seconds": int(settings.timeout) + 2,
+                }
+                evidence = judge.judge(asked.case, arena, sandbox.run(job, arena.fd))
+        evidence.tuning = asked.tuning
         done += 1
-        progress(step.name, done, len(cases))
+        progress(step.name, done, total)
         return evidence
 
+    def run_many(runs: list[tuned.Run], *more) -> list[Evidence]:
+        nonlocal total
+        total += len(runs)
+        with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
+            return list(pool.map(run, runs, *more))
+
+    total = 1
     progress(step.name, 0, len(cases))
-    first = run(cases[0])
+    first = run(tuned.Run(cases[0]))
     if first.check.status in HOPELESS or first.cause == "not_implemented":
         return [first]
-    with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
-        return [first, *pool.map(run, cases[1:])]
+    shuffled = [int(order) if i % 2 else None for i, order in enumerate(orders)]
+    evidence = [first, *run_many([tuned.Run(case) for case in cases[1:]], shuffled[1:])]
+    if step.task.second_fill is not None:
+        total += 1
+        evidence.append(_second_fill(cases, step.task.second_fill, run))
+    if first.tuner and first.tuner.configs > 1:
+        _name_config(evidence, first.tuner.configs)
+        evidence += tuned.run_all(cases, step.task.each_config, first, run_many)
+    return evidence
+
+
+def _needs_bfloat16(asked: tuned.Run) -> bool:
+    calls = (asked.case, *asked.before)
+    return any(operand.dtype == "bfloat16" for call in calls for operand in call.operands)
+
+
+def _not_measured(case: Case) -> Evidence:
+    text = "bfloat16 values need a GPU here: this Triton's interpreter computes them wrongly"
+    check = Check(case.name, case.kind, "not_measured", text, case=case.size)
+    return Evidence(case, check, Outcome("not_run"))
+
+
+def _second_fill(cases: list[Case], fill: float, run) -> Evidence:
+    """A ragged case again, with a number that cannot be swallowed where nothing may be read."""
+    ragged = next((case for case in cases if "N" in case.focus), cases[-1])
+    evidence = run(tuned.Run(ragged), fill=fill)
+    evidence.check.name = f"{ragged.name}, large numbers beside it"
+    return evidence
+
+
+def _name_config(evidence: list[Evidence], configs: int) -> None:
+    """The battery of an autotuned kernel is that of its first config: failures say so."""
+    for e in evidence:
+        if e.failed and e.tuner:
+            e.check.message = f"Config 1 of {configs} ({e.tuner.chosen}): {e.check.message}"
+
+
+def _notes(step: course.Step, first: Evidence) -> list[str]:
+    """What the first case tells beside right and wrong: bytes moved, configs left out."""
+    notes = []
+    if first.tuner and first.tuner.configs > tuned.MAX_CONFIGS:
+        notes.append(f"Only the first {tuned.MAX_CONFIGS} of {first.tuner.configs} configs ran.")
+    account = first.outcome.account
+    if step.task.optimum is None or account is None or first.failed:
+        return notes
+    for verb, moved, needed in zip(
+        ("loads", "stores"), (account.loaded, account.stored), step.task.optimum(first.case)
+    ):
+        if needed and moved > WASTEFUL * needed:
+            notes.append(
+                f"Your kernel {verb} {moved / needed:.1f} times the bytes that are needed "
+                f"({moved} instead of {needed} in “{first.case.name}”)."
+            )
+    return notes
 
 
 def read_all(paths: tuple[Path, ...]) -> list[Path]:

@@ -23,7 +23,11 @@ class ErrorMap:
 
 @dataclass
 class Check:
-    """One check of one step: a case, or a property of the whole."""
+    """One check of one step: a case, or a property of the whole.
+
+    `place` is the learner's line that went wrong first, such as "cell 4, line 12", or "line 12" in
+    a `.py` file; empty where none is known.
+    """
 
     name: str
     kind: str  # correctness, memory, precision, compile, integrity, speed
@@ -32,15 +36,21 @@ class Check:
     case: dict = field(default_factory=dict)
     error_map: ErrorMap | None = None
     printed: str = ""
+    place: str = ""
 
 
 @dataclass
 class Hint:
-    """The likely mistake: its name, what to do about it, the paragraph to read."""
+    """The likely mistake: its name, what to do about it, the paragraph to read.
+
+    `steps` tells the same in three levels that a learner opens one by one: what was seen, where to
+    look, what to do and read. A level of which nothing is known is empty.
+    """
 
     cause: str
     text: str
     read: str
+    steps: list[str]
 
 
 @dataclass
@@ -60,8 +70,13 @@ class StepResult:
         return max((c.status for c in self.checks), key=STATUSES.index, default="passed")
 
     @property
+    def failed(self) -> list[Check]:
+        """The checks that count against the step, whatever their status is called."""
+        return [c for c in self.checks if c.status not in ("passed", "not_measured")]
+
+    @property
     def passed(self) -> bool:
-        return all(c.status in ("passed", "not_measured") for c in self.checks)
+        return not self.failed
 
     @property
     def points(self) -> float:

@@ -56,6 +56,7 @@ class Sandbox:
 
     def __init__(self):
         self._lock = threading.Lock()
+        self.knows_bfloat16 = True  # until the worker says otherwise when it is ready
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
         self._start()
 
@@ -145,9 +146,11 @@ class Sandbox:
             return
         self._control.settimeout(START_SECONDS)
         try:
-            started = self._control.recv(1) == b"R"
+            answer = self._control.recv(1)
         except TimeoutError:
-            started = False
+            answer = b""
+        started = answer in (b"R", b"r")
+        self.knows_bfloat16 = answer == b"R"
         self._control.settimeout(None)
         if not started:
             self._process.kill()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.account import Account, Launch, Place, Violation
+from autograder.account import Account, Launch, Place, Race, Tuner, UntrueHint, Violation
 from autograder.arena import Arena
 from autograder.result import Check, ErrorMap
 from autograder.sandbox import Outcome
@@ -30,14 +30,21 @@ class Evidence:
     check: Check
     outcome: Outcome
     cause: str = ""  # where the verdict itself tells the cause
-    place: str = ""  # "cell 4, line 12" of the first thing that went wrong
     actual: np.ndarray | None = None
     wrong: np.ndarray | None = None
     unwritten: np.ndarray | None = None  # elements that no store reached
+    # How an autotuned kernel ran: "config" (one of them, alone), "tuning" (the first call, which
+    # tunes), "again" (a second call of the same shape) or "after" (after a call of another).
+    tuning: str = "config"
+    shown: bool = True  # whether the check stands in the result, or another speaks for it
 
     @property
     def failed(self) -> bool:
-        return self.check.status != "passed"
+        return self.check.status not in ("passed", "not_measured")
+
+    @property
+    def place(self) -> str:
+        return self.check.place
 
     @property
     def violations(self) -> tuple[Violation, ...]:
@@ -46,6 +53,12 @@ class Evidence:
     @property
     def launches(self) -> tuple[Launch, ...]:
         return self.outcome.account.launches if self.outcome.account else ()
+
+    @property
+    def tuner(self) -> Tuner | None:
+        """The autotuned kernel that ran, the one with the most configs."""
+        tuners = self.outcome.account.tuners if self.outcome.account else ()
+        return max(tuners, key=lambda t: t.configs, default=None)
 
 
 class Judge:
@@ -164,9 +177,9 @@ class Judge:
 
     def _values(self, evidence: Evidence, account: Account, arena: Arena) -> None:
         case, check = evidence.case, evidence.check
-        evidence.actual = arena.result().astype(np.float64)
         evidence.unwritten = arena.unwritten()
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # NaN of any kind
+            evidence.actual = arena.result().astype(np.float64)
             evidence.wrong = ~(np.abs(evidence.actual - case.expected) <= case.bound)
         sentences = []
         if evidence.wrong.any():
@@ -175,8 +188,17 @@ class Judge:
         if account.violations:
             if not sentences:
                 check.kind = "memory"
-            evidence.place = self._at(account.violations[0].place)
+            check.place = self._at(account.violations[0].place)
             sentences.append(self._describe_violation(account.violations[0]))
+        for trouble, describe in (
+            (account.races, self._describe_race),
+            (account.hints, self._describe_hint),
+        ):
+            if trouble and not account.violations:
+                if not sentences:
+                    check.kind = "memory"
+                evidence.place = evidence.place or self._at(trouble[0].place)
+                sentences.append(describe(trouble[0]))
         if sentences:
             check.status, check.message = "failed", " ".join(sentences)
         elif account.no_kernel and case.expected.size:
@@ -195,11 +217,30 @@ class Judge:
         )
         return text + (self._quote(violation.place) or ".")
 
+    def _describe_race(self, race: Race) -> str:
+        verbs = {"load": "reads", "store": "writes", "atomic": "changes by an atomic"}
+        first, second = (verbs.get(kind, "touches") for kind in (*race.kinds, "", "")[:2])
+        one, other = (*race.programs, (), ())[:2]
+        does = f"both write an element of `{race.argument}`"
+        if first != second:
+            does = f"race: one {first} and the other {second} the same element of `{race.argument}`"
+        text = f"Programs {one} and {other} {does}, in an order that a GPU does not promise"
+        return text + (self._quote(race.place) or ".")
+
+    def _describe_hint(self, hint: UntrueHint) -> str:
+        promised = hint.promised[0] if len(hint.promised) == 1 else list(hint.promised)
+        text = (
+            f"The hint `tl.{hint.hint}(…, {promised})` is not true in program {hint.program}: "
+            f"the value {hint.value} breaks it"
+        )
+        return text + (self._quote(hint.place) or ".")
+
     # --- words --------------------------------------------------------------------------------
 
     def _set(self, evidence, status, cause, text, place="") -> bool:
-        evidence.check.status, evidence.check.message = status, text
-        evidence.cause, evidence.place = cause, place
+        check = evidence.check
+        check.status, check.message, check.place = status, text, place
+        evidence.cause = cause
         return True
 
     def _at(self, place: Place) -> str:

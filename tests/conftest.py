@@ -1,6 +1,7 @@
 """Fixtures that several test modules share."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,6 +14,14 @@ from autograder.sandbox import Sandbox
 from autograder.submission import Cell, Submission, read
 
 SEED = 20240607
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 def pytest_report_header() -> str:
@@ -65,8 +74,10 @@ class Run:
 
 
 @pytest.fixture
-def autograder(tmp_path):
+def autograder(tmp_path, monkeypatch):
     """Runs `python -m autograder …` as a user does. `grade` always gets a --json file."""
+    # The course's own CI must not be told of what submissions in tests do wrong.
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
 
     def run(*arguments: str | Path, cwd: Path = course.ROOT) -> Run:
         written = tmp_path / "result.json"
@@ -80,3 +91,18 @@ def autograder(tmp_path):
         return Run(done.returncode, done.stdout, done.stderr, result)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium: the system's, or else the one that Playwright has installed."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    executable = next(filter(None, map(shutil.which, names)), None)
+    with sync_api.sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+        except sync_api.Error:
+            pytest.skip("no Chromium starts here: the pages were not opened in a browser")
+        yield browser
+        browser.close()

@@ -22,6 +22,17 @@ GOOD = {
     "launches": [
         {"kernel": "k", "grid": [1, 1], "constexprs": {"BLOCK": 32}, "loads": ["a"], "stores": ["c"]}
     ],
+    "races": [
+        {"argument": "c", "kinds": ["store", "load"], "programs": [[0, 0, 0], [1, 0, 0]],
+         "file": "/run/cell_02.py", "line": 11}
+    ],
+    "hints": [
+        {"hint": "multiple_of", "promised": [16], "value": 3, "program": [0, 0, 0],
+         "file": "/run/cell_02.py", "line": 12}
+    ],
+    "tuners": [{"kernel": "k", "configs": 2, "prunes": False, "chosen": "BLOCK=32"}],
+    "loaded": 4096,
+    "stored": 2048,
 }  # fmt: skip
 
 
@@ -37,6 +48,10 @@ def test_a_good_account_is_read():
     assert account.unfilled == (Place(),)
     assert account.launches[0].constexprs == {"BLOCK": 32}
     assert account.no_kernel is False
+    assert account.races[0].programs == ((0, 0, 0), (1, 0, 0))
+    assert account.hints[0].place == Place("cell_02.py", 12)
+    assert account.tuners[0].configs == 2
+    assert (account.loaded, account.stored) == (4096, 2048)
 
 
 def test_a_place_outside_the_run_is_nobodys_line():
@@ -48,7 +63,20 @@ def test_rubbish_is_no_account(data):
     assert parse(data, "/run") is None
 
 
-@pytest.mark.parametrize("field", ["stage", "no_kernel", "violations", "unfilled", "launches"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "stage",
+        "no_kernel",
+        "violations",
+        "unfilled",
+        "launches",
+        "races",
+        "hints",
+        "tuners",
+        "loaded",
+    ],
+)
 def test_a_missing_field_is_no_account(field):
     assert parse(encode({k: v for k, v in GOOD.items() if k != field}), "/run") is None
 

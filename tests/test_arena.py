@@ -92,3 +92,36 @@ def test_the_worker_is_told_no_expected_value():
     told = Case("secret", {}, (Operand("x", VALUES),), expected, expected, "float16")
     with Arena(told) as arena:
         assert "0.123" not in str(arena.describe()) and "secret" not in str(arena.describe())
+
+
+def test_bfloat16_lies_in_memory_as_pytorch_has_it():
+    torch = pytest.importorskip("torch")
+    values = np.float32([[1.5, -2.0, 3.0e30]])
+    with Arena(case(Operand("x", values, "padded", "bfloat16"))) as arena:
+        place = arena.placements[0]
+        data = bytearray(os.pread(arena.fd, 2 * place.elements, place.start))
+        stored = torch.frombuffer(data, dtype=torch.bfloat16)
+        view = stored.as_strided(place.shape, place.strides, place.offset)
+        assert torch.equal(view, torch.from_numpy(values).to(torch.bfloat16))
+        assert stored.isnan().sum() == place.elements - 3
+        assert arena.changed() == {}
+
+
+def test_a_call_that_comes_first_has_operands_of_its_own():
+    earlier = case(Operand("x", VALUES[:2]))
+    with Arena(case(Operand("x", VALUES)), before=(earlier,)) as arena:
+        told = arena.describe()
+        assert [o["shape"] for o in told["operands"]] == [(3, 5)]
+        assert [[o["shape"] for o in call] for call in told["before"]] == [[(2, 5)]]
+        starts = [told["operands"][0]["start"], told["before"][0][0]["start"]]
+        assert starts[1] >= starts[0] + 4 * told["operands"][0]["elements"]
+        os.pwrite(arena.fd, b"\0\0\0\0", starts[1] + 4 * (MARGIN + 1))
+        assert arena.changed() == {"x": "values"}
+
+
+def test_another_fill_may_lie_beside_the_operands():
+    with Arena(case(Operand("x", VALUES)), fill=1e4) as arena:
+        place = arena.placements[0]
+        stored = np.frombuffer(os.pread(arena.fd, 4 * place.elements, place.start), np.float32)
+        assert (stored[:MARGIN] == 1e4).all() and (stored[-MARGIN:] == 1e4).all()
+        assert arena.changed() == {}

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from autograder.report.words import printable, printed, titled, worded
 from autograder.result import Check, ErrorMap, Grading, StepResult
 
 STYLES = {
@@ -51,7 +52,7 @@ def show(grading: Grading) -> None:
     """The whole result: a table per submission, then what failed and why."""
     console = Console()
     for submission in grading.submissions:
-        console.print(Text(submission.path, style="bold"))
+        console.print(Text(printable(submission.path), style="bold"))
         for step in submission.steps:
             console.print(_step(step))
     result = grading.to_json()
@@ -80,22 +81,20 @@ def step_text(step: StepResult) -> str:
 
 def _step(step: StepResult) -> Panel:
     parts: list = [_counts(step)]
-    parts += [Text(f"note: {note}", style="yellow") for note in step.notes]
+    parts += [Text(f"note: {printable(note)}", style="yellow") for note in step.notes]
     shown_map = False
-    for check in step.checks:
-        if check.status in ("passed", "not_measured"):
-            continue
+    for check in step.failed:
         parts.append(_check(check))
         if check.error_map and not shown_map and check.error_map.rows > 1:
             parts.append(_map(check.error_map))
             shown_map = True
     if step.hint:
-        parts.append(Text.assemble(("hint  ", "bold cyan"), step.hint.text))
+        parts.append(Text.assemble(("hint  ", "bold cyan"), printable(step.hint.text)))
         parts.append(Text(f"      cause: {step.hint.cause}; read {step.hint.read}", style="dim"))
-    printed = next((c.printed for c in step.checks if c.printed.strip()), "")
-    if printed:
+    text = printed(step, KEPT_PRINTED)
+    if text:
         parts.append(Text("your code printed (first case that did):", style="dim"))
-        parts.append(Text(printed[:KEPT_PRINTED].rstrip()))
+        parts.append(Text(text))
     style = "green" if step.passed else STYLES[step.status]
     title = f"[bold]{step.step}[/] {step.points:g}/{step.max_points:g} points"
     return Panel(Group(*parts), title=title, title_align="left", border_style=style)
@@ -112,11 +111,10 @@ def _counts(step: StepResult) -> Text:
 
 
 def _check(check: Check) -> Text:
-    size = ", ".join(f"{k}={v}" for k, v in check.case.items())
-    name = f"{check.name} ({size})" if size else check.name
-    style = STYLES[check.status]
     return Text.assemble(
-        (check.status.replace("_", " "), f"bold {style}"), f"  {name}: ", check.message
+        (worded(check.status), f"bold {STYLES[check.status]}"),
+        printable(f"  {titled(check)}: "),
+        printable(check.message),
     )
 
 

@@ -9,18 +9,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autograder.account import Launch
+from autograder.formats import rounded
 
 # Unit roundoff of each output type: half the distance from 1.0 to the next larger number.
-UNIT_ROUNDOFF = {"float16": 2.0**-11, "float32": 2.0**-24}
+UNIT_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 # Half of the smallest positive number: what rounding may add where the answer is subnormal.
-HALF_SUBNORMAL = {"float16": 2.0**-25, "float32": 2.0**-150}
+HALF_SUBNORMAL = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-150}
 
 
 @dataclass(frozen=True)
 class Operand:
     """One tensor argument.
 
-    `values` is a NumPy array (1-D or 2-D) of the argument's own type. `layout` says how it lies
+    `values` is a NumPy array (1-D or 2-D) of the argument's own type; for bfloat16, which NumPy
+    lacks, float32 numbers that it can hold, and `dtype` says so. `layout` says how it lies
     in memory: `contiguous`; `transposed` (the last two strides swapped); `padded` (row stride
     larger than a row); `sliced` (every second element of every second row); `expanded` (the first
     row repeated by stride 0; `values` must then have equal rows); `far` (rows so far apart that the
@@ -30,6 +32,10 @@ class Operand:
     name: str
     values: np.ndarray
     layout: str = "contiguous"
+    dtype: str = ""
+
+    def __post_init__(self):
+        object.__setattr__(self, "dtype", self.dtype or self.values.dtype.name)
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,12 @@ class Task:
     ieee        whether the step promises the accuracy of float32, so that TF32 is a mistake
     by_launch   given a case and a kernel launch, yields (cause, wrong answer) for mistakes in how
                 programs share the work; NaN stands where nothing is written
+    optimum     bytes that a kernel must load and must store for a case, where the task has such
+                numbers
+    second_fill a number that a maximum or a minimum does not swallow, as it does NaN: one ragged
+                case is run again with it beside the operands and in masked lanes
+    each_config names of the cases that every config of an autotuned kernel is graded on; empty
+                for all
     """
 
     cases: Callable[[np.random.Generator], list[Case]]
@@ -79,11 +91,14 @@ class Task:
     allowed: frozenset[str] = field(default_factory=frozenset)
     ieee: bool = False
     by_launch: Callable[[Case, Launch], Iterator[tuple[str, np.ndarray]]] | None = None
+    optimum: Callable[[Case], tuple[int, int]] | None = None
+    second_fill: float | None = None
+    each_config: frozenset[str] = field(default_factory=frozenset)
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Zero-mean values with spread: uniform or constant data hide wrong sums."""
-    return rng.standard_normal(shape).astype(dtype)
+    return rounded(rng.standard_normal(shape), dtype)
 
 
 def expanded(rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> np.ndarray:

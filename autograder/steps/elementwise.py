@@ -5,6 +5,7 @@ Rounding is all the error a right kernel has: one operation in at least the inpu
 
 import numpy as np
 
+from autograder.formats import itemsize
 from autograder.steps import memory
 from autograder.steps.case import (
     HALF_SUBNORMAL,
@@ -28,7 +29,7 @@ def _rounding(expected: np.ndarray, dtype: str) -> np.ndarray:
 def _add_case(rng, name: str, n: int, dtype: str, focus: str = "") -> Case:
     x, y = normal(rng, (n,), dtype), normal(rng, (n,), dtype)
     expected = x.astype(np.float64) + y.astype(np.float64)
-    operands = (Operand("x", x), Operand("y", y))
+    operands = (Operand("x", x, dtype=dtype), Operand("y", y, dtype=dtype))
     size = {"N": n, "dtype": dtype}
     return Case(name, size, operands, expected, _rounding(expected, dtype), dtype, focus)
 
@@ -42,6 +43,7 @@ def _vector_add_cases(rng) -> list[Case]:
         _add_case(rng, "empty", 0, "float32", "empty"),
         _add_case(rng, "float16", 4096, "float16", "dtype"),
         _add_case(rng, "ragged N, float16", 2048 + ragged(rng, 3, 900), "float16", "N"),
+        _add_case(rng, "bfloat16", 2048 + ragged(rng, 3, 900), "bfloat16", "dtype"),
     ]
 
 
@@ -53,7 +55,13 @@ def _vector_add_hypotheses(case: Case, tiles: set[int]):
             yield "pointer_not_advanced", x[first] + y[first]
 
 
-vector_add = Task(_vector_add_cases, _vector_add_hypotheses)
+def _add_optimum(case: Case) -> tuple[int, int]:
+    """Both vectors once, the sum once."""
+    n = case.expected.size * itemsize(case.dtype)
+    return 2 * n, n
+
+
+vector_add = Task(_vector_add_cases, _vector_add_hypotheses, optimum=_add_optimum)
 
 
 # --- scale_rows -------------------------------------------------------------------------------
@@ -107,4 +115,10 @@ def _misread(x: Operand):
     yield "strides_swapped", memory.with_swapped_strides(x)
 
 
-scale_rows = Task(_scale_rows_cases, _scale_rows_hypotheses)
+def _scale_optimum(case: Case) -> tuple[int, int]:
+    """Every element once, each row's factor once, the result once."""
+    size = itemsize(case.dtype)
+    return (case.expected.size + case.shape[0]) * size, case.expected.size * size
+
+
+scale_rows = Task(_scale_rows_cases, _scale_rows_hypotheses, optimum=_scale_optimum)

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from autograder.formats import rounded
 from autograder.steps import memory
 from autograder.steps.case import (
     HALF_SUBNORMAL,
@@ -45,8 +46,8 @@ def product_case(
 ) -> Case:
     """C = A·B with A (m,k) and B (k,n) in the given layouts; `out` defaults to the input dtype."""
     out = out or dtype
-    left = Operand("a", _draw(rng, (m, k), dtype, a), a)
-    right = Operand("b", _draw(rng, (k, n), dtype, b), b)
+    left = Operand("a", _draw(rng, (m, k), dtype, a), a, dtype)
+    right = Operand("b", _draw(rng, (k, n), dtype, b), b, dtype)
     expected = wide(left) @ wide(right)
     bound = UNIT_ROUNDOFF[out] * np.abs(expected) + _accumulation_error(wide(left), wide(right))
     size = {"M": m, "N": n, "K": k, "dtype": dtype}
@@ -77,8 +78,17 @@ def _triton_matmul_cases(rng) -> list[Case]:
         case("A sliced, B expanded", 32, 64, 64, a="sliced", b="expanded", focus="strides:ab"),
         case("A beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", focus="int64"),
         case("float32", odd(33, 60), odd(33, 60), odd(65, 90), dtype="float32", focus="dtype"),
+        case("bfloat16", odd(33, 60), odd(33, 60), odd(65, 90), dtype="bfloat16", focus="dtype"),
+        # For kernels that leave the mask out where K is divisible: by which tile size?
+        case("K a multiple of 16 only", 96, 64, 48 + 32 * int(rng.integers(2)), focus="K"),
         case("long K", 32, 32, 512 + odd(3, 30), focus="precision"),
     ]
+
+
+# What shows a config that is wrong where others are right.
+EACH_CONFIG = frozenset(
+    {"several tiles", "ragged K", "ragged everywhere", "K a multiple of 16 only", "float32"}
+)
 
 
 def _tile_matmul_cases(rng) -> list[Case]:
@@ -172,7 +182,7 @@ def product_hypotheses(case: Case, tiles: set[int]):
 
 
 tile_matmul = Task(_tile_matmul_cases, product_hypotheses)
-triton_matmul = Task(_triton_matmul_cases, product_hypotheses)
+triton_matmul = Task(_triton_matmul_cases, product_hypotheses, each_config=EACH_CONFIG)
 
 
 # --- linear layer with gelu -------------------------------------------------------------------
@@ -196,9 +206,10 @@ STEEPEST = 1.13  # largest slope of gelu: how much an error in z can grow
 def _linear_case(
     rng, name, m, n, k, dtype="float16", x="contiguous", w="contiguous", focus=""
 ) -> Case:
-    inputs = Operand("x", _draw(rng, (m, k), dtype, x), x)
-    weights = Operand("w", (_draw(rng, (n, k), dtype, w) / math.sqrt(k)).astype(dtype), w)
-    bias = Operand("bias", normal(rng, (n,), dtype))
+    inputs = Operand("x", _draw(rng, (m, k), dtype, x), x, dtype)
+    scaled = rounded(_draw(rng, (n, k), dtype, w) / math.sqrt(k), dtype)
+    weights = Operand("w", scaled, w, dtype)
+    bias = Operand("bias", normal(rng, (n,), dtype), dtype=dtype)
     wide_x, wide_w = wide(inputs), wide(weights).T
     z = wide_x @ wide_w + wide(bias)
     expected = gelu(z)
@@ -235,6 +246,7 @@ def _linear_gelu_cases(rng) -> list[Case]:
         case("padded rows", 64, odd(33, 60), odd(65, 90), x="padded", w="padded", focus="strides:xw"),
         case("x beyond 2³¹ elements", odd(33, 60), 32, 64, x="far", focus="int64"),
         case("ragged float32", odd(33, 60), odd(33, 60), odd(65, 90), dtype="float32", focus="dtype"),
+        case("bfloat16", odd(33, 60), odd(33, 60), odd(65, 90), dtype="bfloat16", focus="dtype"),
         case("long K", 32, 32, 512 + odd(3, 30), focus="precision"),
     ]  # fmt: skip
 

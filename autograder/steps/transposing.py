@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from autograder.formats import itemsize
 from autograder.steps import memory
 from autograder.steps.case import Case, Operand, Task, expanded, normal, ragged
 
@@ -9,12 +10,14 @@ from autograder.steps.case import Case, Operand, Task, expanded, normal, ragged
 def _case(rng, name: str, rows: int, cols: int, dtype="float32", layout="contiguous", focus=""):
     draw = expanded if layout == "expanded" else normal
     x = draw(rng, (rows, cols), dtype)
+    if dtype == "bfloat16":
+        x = x * np.float32(2**20)  # exact, and more than float16 can hold
     expected = np.ascontiguousarray(x.T).astype(np.float64)
     size = {"M": rows, "N": cols, "dtype": dtype}
     if layout != "contiguous":
         size["x"] = layout
     bound = np.zeros(expected.shape)
-    return Case(name, size, (Operand("x", x, layout),), expected, bound, dtype, focus)
+    return Case(name, size, (Operand("x", x, layout, dtype),), expected, bound, dtype, focus)
 
 
 def _cases(rng) -> list[Case]:
@@ -37,6 +40,7 @@ def _cases(rng) -> list[Case]:
         _case(rng, "x expanded", 32, 64, layout="expanded", focus="strides:x"),
         _case(rng, "x beyond 2³¹ elements", odd(33, 60), 40, "float16", "far", "int64"),
         _case(rng, "float16", odd(33, 60), odd(65, 120), "float16", focus="dtype"),
+        _case(rng, "bfloat16", odd(33, 60), odd(65, 120), "bfloat16", focus="dtype"),
     ]  # fmt: skip
 
 
@@ -49,4 +53,10 @@ def _hypotheses(case: Case, tiles: set[int]):
     yield "strides_swapped", x.values.reshape(case.shape).astype(np.float64)
 
 
-transpose = Task(_cases, _hypotheses)
+def _optimum(case: Case) -> tuple[int, int]:
+    """Every element is loaded once and stored once."""
+    moved = case.expected.size * itemsize(case.dtype)
+    return moved, moved
+
+
+transpose = Task(_cases, _hypotheses, optimum=_optimum)

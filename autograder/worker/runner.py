@@ -18,10 +18,12 @@ from pathlib import Path
 import torch
 
 from autograder.worker import limits, loader
-from autograder.worker.interpreter import AddressCheck
+from autograder.worker.address_check import AddressCheck
 from autograder.worker.observer import Observer
+from autograder.worker.tuning import Tuning
 
 MAX_REPORT = 256 * 1024
+MAX_TUNERS = 8
 
 
 def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -> None:
@@ -43,15 +45,22 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     warnings.simplefilter("default")
     memory = mmap.mmap(arena_fd, job["arena"]["size"])
     operands = [_operand(memory, place) for place in job["arena"]["operands"]]
-    check = AddressCheck(str(folder))
+    before = [[_operand(memory, place) for place in call] for call in job["arena"]["before"]]
+    check = AddressCheck(str(folder), job["order"], job["fill"])
     check.install()
-    observer = check.observer = Observer(str(folder), operands, job["allowed"])
+    tuning = Tuning(**job["tuning"])
+    tuning.install()
+    given = [operand for call in (operands, *before) for operand in call]
+    observer = Observer(str(folder), given, job["allowed"])
+    check.observer = observer
     torch.compile = observer.refuse_compiler
     report: dict = {"stage": "import"}
     try:
         function = loader.load(job["code"], folder)
         report["stage"] = "call"
         with observer:
+            for earlier in before:  # in the same process, so that what a call leaves behind shows
+                function(*earlier)
             result = function(*operands)
         report["stage"] = "result"
         report["result"] = _describe(result, operands)
@@ -65,6 +74,10 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     report["violations"] = check.violations
     report["unfilled"] = check.unfilled
     report["launches"] = check.launches[:100]
+    report["races"] = check.races
+    report["hints"] = check.hints
+    report["loaded"], report["stored"] = check.loaded, check.stored
+    report["tuners"] = list(tuning.tuners.values())[:MAX_TUNERS]
     return report
 
 

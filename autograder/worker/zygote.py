@@ -29,12 +29,12 @@ def main(control_fd: int) -> None:
 
     system.become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle
-    interpreter.speed_up()
+    bfloat16 = interpreter.repair()
     interpreter.warm_up()
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
     control = socket.socket(fileno=control_fd)
-    control.sendall(b"R")  # ready
+    control.sendall(b"R" if bfloat16 else b"r")  # ready, with and without bfloat16 values
     guards: set[int] = set()
     while True:
         ready, _, _ = select.select([control], [], [], 0.5)

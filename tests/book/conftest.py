@@ -1,25 +1,15 @@
-"""The built site, a server for it, and the browser that opens it.
+"""The built site and a server for it.
 
 The tests look at a site that is already there. They never build one: `make book` does.
 """
 
 import functools
 import http.server
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
 from built_book import SITE, newest_source
-
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @pytest.fixture(scope="session")
@@ -46,18 +36,3 @@ def bases(site):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield {"http": f"http://127.0.0.1:{server.server_port}", "file": site.as_uri()}
         server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A headless Chromium: the system's, or else the one that Playwright has installed."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    executable = next(filter(None, map(shutil.which, names)), None)
-    with sync_api.sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
-        except sync_api.Error:
-            pytest.skip("no Chromium starts here: the pages were not opened in a browser")
-        yield browser
-        browser.close()

@@ -1,0 +1,52 @@
+"""A grading as Gradescope's results.json: a test for each step.
+
+Gradescope runs the autograder once for each student and adds up the tests, so all files of the
+grading count as that student's. Must never decide a verdict, only show it.
+"""
+
+from autograder.report.words import printable, printed, titled, worded
+from autograder.result import Grading, StepResult
+
+KEPT_PRINTED = 2000
+
+
+def results(grading: Grading) -> dict:
+    """The object to write: plain text in all that students see."""
+    several = len(grading.submissions) > 1
+    environment = ", ".join(f"{name} {value}" for name, value in grading.environment.items())
+    return {
+        "output": f"Graded with seed {grading.seed} on {environment}.",
+        "execution_time": round(sum(step.seconds for step in grading.steps())),
+        "visibility": "visible",
+        "tests": [
+            {
+                "name": printable(f"{submission.path}: {step.step}" if several else step.step),
+                "score": step.points,
+                "max_score": step.max_points,
+                "status": "passed" if step.passed else "failed",
+                "output": _output(step),
+                "visibility": "visible",
+            }
+            for submission in grading.submissions
+            for step in submission.steps
+        ],
+    }
+
+
+def _output(step: StepResult) -> str:
+    """The hint first, then what it explains."""
+    lines = []
+    if step.hint:
+        lines += [f"Hint: {step.hint.text}", f"Read {step.hint.read}.", ""]
+    lines += [f"Note: {note}" for note in step.notes]
+    lines += [f"{worded(c.status)}: {titled(c)}: {c.message}" for c in step.failed]
+    lines += [
+        f"not measured: {c.name}: {c.message}" for c in step.checks if c.status == "not_measured"
+    ]
+    counted = [c for c in step.checks if c.status != "not_measured"]
+    good = len(counted) - len(step.failed)
+    lines.append(f"{good} of {len(counted)} checks passed.")
+    text = printed(step, KEPT_PRINTED)
+    if text:
+        lines += ["", "Your code printed (first case that did):", text]
+    return printable("\n".join(lines))

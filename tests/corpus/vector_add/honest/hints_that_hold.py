@@ -1,0 +1,27 @@
+"""Neighbouring offsets that start at a multiple of the block, and it says so.
+
+step: vector_add
+expect: passed
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    offsets = tl.max_contiguous(tl.multiple_of(offsets, BLOCK), BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+
+
+def vector_add(x, y):
+    n = x.numel()
+    out = torch.empty_like(x)
+    if n > 0:
+        add_kernel[(triton.cdiv(n, 256),)](x, y, out, n, BLOCK=256)
+    return out
