@@ -197,7 +197,7 @@ class Judge:
             if trouble and not account.violations:
                 if not sentences:
                     check.kind = "memory"
-                evidence.place = evidence.place or self._at(trouble[0].place)
+                check.place = check.place or self._at(trouble[0].place)
                 sentences.append(describe(trouble[0]))
         if sentences:
             check.status, check.message = "failed", " ".join(sentences)
