@@ -153,8 +153,6 @@ def _loops_gone_wrong(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """(cause, which tiles are computed) when the loop over them starts, ends or steps wrongly."""
     tiles = np.arange(count)
-    for fewer in short:
-        yield "grid_floor", tiles < fewer
     turn, turns = tiles // programs, count // programs
     for computed in (
         tiles % programs == 0,  # every program starts at tile 0
@@ -168,6 +166,8 @@ def _loops_gone_wrong(
     for step in {programs - 1, programs + 1, *constexprs.values()}:
         if step > 0:
             yield "tile_loop_wrong", tiles % step < programs
+    for fewer in short:
+        yield "grid_floor", tiles < fewer
 
 
 def _left_over(case: Case, bm: int, bn: int, rows, columns, programs: int) -> Answers:
