@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.account import Launch
+from autograder.formats import rounded
 from autograder.steps import schedules
 from autograder.steps.matmul_variants import (
     grouped_matmul,
@@ -49,7 +50,7 @@ def accumulate(a, b, accumulator, step):
 
 
 def outside(case, result) -> int:
-    error = np.abs(result.astype(case.dtype).astype(np.float64) - case.expected)
+    error = np.abs(rounded(result, case.dtype).astype(np.float64) - case.expected)
     return int((error > case.bound).sum())
 
 

@@ -88,6 +88,7 @@ def _grid_cases(rng) -> list[Case]:
         case("A sliced, B expanded", 32, 64, 64, a="sliced", b="expanded", focus="strides:ab"),
         case("A beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", focus="int64"),
         case("float32", odd(33, 60), odd(33, 60), odd(65, 90), dtype="float32", focus="dtype"),
+        case("bfloat16", odd(33, 60), odd(33, 60), odd(65, 90), dtype="bfloat16", focus="dtype"),
         case("long K", 32, 32, 512 + odd(3, 30), focus="precision"),
     ]
 
@@ -152,8 +153,6 @@ def _loops_gone_wrong(
 ) -> Iterator[tuple[str, np.ndarray]]:
     """(cause, which tiles are computed) when the loop over them starts, ends or steps wrongly."""
     tiles = np.arange(count)
-    for fewer in short:
-        yield "grid_floor", tiles < fewer
     turn, turns = tiles // programs, count // programs
     for computed in (
         tiles % programs == 0,  # every program starts at tile 0
@@ -167,6 +166,8 @@ def _loops_gone_wrong(
     for step in {programs - 1, programs + 1, *constexprs.values()}:
         if step > 0:
             yield "tile_loop_wrong", tiles % step < programs
+    for fewer in short:
+        yield "grid_floor", tiles < fewer
 
 
 def _left_over(case: Case, bm: int, bn: int, rows, columns, programs: int) -> Answers:
@@ -217,6 +218,9 @@ def _split_k_cases(rng) -> list[Case]:
         case("A sliced, B expanded", 16, 32, 256, a="sliced", b="expanded", focus="strides:ab"),
         case("A beyond 2³¹ elements", odd(17, 32), 32, 256, a="far", focus="int64"),
         case("float32", odd(17, 32), odd(17, 32), 512 + odd(3, 60), dtype="float32", focus="dtype"),
+        case(
+            "bfloat16", odd(17, 32), odd(17, 32), 256 + odd(3, 60), dtype="bfloat16", focus="dtype"
+        ),
     ]
 
 
@@ -283,9 +287,16 @@ def _floor_of_split_k(case: Case, launch: Launch) -> Answers:
                 yield "grid_floor", np.where(written, case.expected, 0)
 
 
+# What shows a config that is wrong where others are right: its groups, its tail of K.
+EACH_CONFIG = frozenset({"last group short", "last group full", "ragged K", "ragged everywhere"})
+
 ieee_matmul = Task(_ieee_cases, product_hypotheses, ieee=True)
-grouped_matmul = Task(_grid_cases, product_hypotheses, by_launch=_grouped_by_launch)
-persistent_matmul = Task(_grid_cases, product_hypotheses, by_launch=_persistent_by_launch)
+grouped_matmul = Task(
+    _grid_cases, product_hypotheses, by_launch=_grouped_by_launch, each_config=EACH_CONFIG
+)
+persistent_matmul = Task(
+    _grid_cases, product_hypotheses, by_launch=_persistent_by_launch, each_config=EACH_CONFIG
+)
 split_k_matmul = Task(
     _split_k_cases,
     product_hypotheses,
