@@ -55,7 +55,13 @@ def bound_of(problem: Problem, expected: np.ndarray, dtype: str) -> np.ndarray:
 def _case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
     """One call. Options: dtype, causal, scale, by ("keyword", "position"), a layout for each of
     q, k and v, focus, and `change`, which edits the values drawn."""
-    get = {"dtype": "float16", "causal": False, "scale": None, "by": "keyword", "focus": ""} | options
+    get = {
+        "dtype": "float16",
+        "causal": False,
+        "scale": None,
+        "by": "keyword",
+        "focus": "",
+    } | options
     hkv = hkv or h
     tensors = {}
     for tensor, shape in (("q", (b, h, nq, d)), ("k", (b, hkv, nk, d)), ("v", (b, hkv, nk, d))):

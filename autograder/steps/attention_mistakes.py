@@ -252,8 +252,9 @@ def _wrong_heads(problem: Problem, q: Operand, k: Operand, v: Operand):
     wide = {o.name: o.values.astype(np.float64) for o in (q, k, v)}
     if groups != heads:
         for of_head in (np.arange(heads) % groups, np.minimum(np.arange(heads), groups - 1)):
-            yield "gqa_mapping", attend(
-                problem.but(k=wide["k"][:, of_head], v=wide["v"][:, of_head])
+            yield (
+                "gqa_mapping",
+                attend(problem.but(k=wide["k"][:, of_head], v=wide["v"][:, of_head])),
             )
             yield "gqa_mapping", attend(problem.but(k=wide["k"][:, of_head]))
             yield "gqa_mapping", attend(problem.but(v=wide["v"][:, of_head]))
