@@ -301,10 +301,11 @@ def test_the_extreme_cases_that_fail_tell_the_cause(focuses, cause):
 def test_strides_exchanged_within_a_block_of_keys_are_named():
     case = the_case("whole tiles")
     p, (_, k, _) = problem_of(case), case.operands
-    flat = k.values.astype(np.float64).reshape(2, 128 * 64)
-    keys, d = np.arange(128)[:, None], np.arange(64)[None, :]
-    misread = flat[:, keys // 32 * 32 * 64 + keys % 32 + d * 64]
+    memory_of_k = np.append(k.values.astype(np.float64).ravel(), np.full(128 * 64, np.nan))
+    heads, keys, d = np.ogrid[:2, :128, :64]
+    misread = memory_of_k[heads * 128 * 64 + keys // 32 * 32 * 64 + keys % 32 + d * 64]
     answer = attend(p.but(k=misread[None]))
+    assert np.isfinite(answer[0, 0]).all()  # the first head reads on into the second
     assert "strides_swapped" in told(case, answer)
     one_key_on = memory.read(k, memory.strides_of(k), first=64)
     assert np.array_equal(one_key_on[0, 0, :-1], k.values[0, 0, 1:])
