@@ -80,6 +80,19 @@ def _raised(evidence, failed, step) -> str:
     return ""
 
 
+def _only_extreme_scores(evidence, failed, step) -> str:
+    """Attention that is right but for scores far from zero.
+
+    Many mistakes end in zeros or NaN there: which of these cases fail says more than what came out.
+    """
+    focuses = {e.case.focus for e in failed}
+    if not focuses <= {"large", "below", "far below"}:
+        return ""
+    if focuses == {"far below"}:
+        return "finite_mask_value"
+    return "max_not_subtracted" if {"large", "below"} <= focuses else "running_max_wrong"
+
+
 def _same_as_a_known_mistake(evidence, failed, step) -> str:
     """The cause whose computed wrong answer equals what came out, in the most cases."""
     return _most_votes(failed, step, _telling_numbers)
@@ -298,6 +311,7 @@ RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] 
     _tuning,
     _races,
     _shared_out_wrongly,
+    _only_extreme_scores,
     _same_as_a_known_mistake,
     _grid_of_a_config,
     _group_not_clamped,

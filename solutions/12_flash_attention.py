@@ -213,7 +213,7 @@ def flash_attention(q, k, v, causal=False, scale=None):
     Hkv, Nk = k.shape[1:3]
     scale = D**-0.5 if scale is None else scale
     out = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
-    # A tile of q and two turns of k and v in flight: at most 96 KB, which fits GPUs from sm_80 on.
+    # The tiles of q, k and v, and the turns of k and v in flight, share one SM's shared memory.
     if q.element_size() == 2:
         tile = {"BLOCK_M": 128, "BLOCK_N": 64, "num_warps": 8 if D >= 64 else 4}
     else:

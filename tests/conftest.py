@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from seeds import SEED
 
 from autograder import course, grading
 from autograder.sandbox import Sandbox
 from autograder.submission import Cell, Submission, read
 
-SEED = 20240607
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-background-networking",

@@ -37,6 +37,37 @@ def test_a_layout_shows_the_values_and_nothing_else(layout):
     assert finite == (5 if layout == "expanded" else 15)
 
 
+@pytest.mark.parametrize(
+    ("layout", "strides"),
+    [
+        ("contiguous", (60, 20, 5, 1)),
+        ("transposed", (60, 20, 1, 4)),
+        ("bnhd", (60, 5, 15, 1)),
+        ("expanded", (0, 20, 5, 1)),
+    ],
+)
+def test_layouts_of_four_dimensions(layout, strides):
+    values = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
+    if layout == "expanded":
+        values[1] = values[0]
+    storage, found = lay_out(Operand("x", values, layout))
+    assert found == strides
+    view = np.lib.stride_tricks.as_strided(
+        storage[MARGIN:], values.shape, tuple(s * 4 for s in strides)
+    )
+    assert np.array_equal(view, values)
+
+
+def test_far_heads_pass_two_to_the_31():
+    values = np.ones((1, 5, 16, 16), np.float16)
+    with Arena(case(Operand("x", values, "far"))) as arena:
+        place = arena.placements[0]
+        assert place.strides[1] < 2**31 <= 4 * place.strides[1]
+        assert place.strides[2:] == (16, 1)
+        poke(arena, MARGIN + 4 * place.strides[1] + 17, 2.0)
+        assert arena.changed() == {"x": "values"}
+
+
 def test_layouts_differ_where_they_should():
     strides = {n: lay_out(Operand("x", VALUES, n))[1] for n in ("transposed", "padded", "sliced")}
     assert strides["transposed"] == (1, 3)

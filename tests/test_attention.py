@@ -3,10 +3,14 @@
 Arithmetic is simulated in NumPy, so that the bound is tested apart from any kernel.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
+from autograder import diagnosis
+from autograder.steps import memory
 from autograder.steps.attention import flash_attention
 from autograder.steps.attention_reference import Problem, attend, causal_mask, repeat
 
@@ -275,6 +279,36 @@ def test_every_hypothesis_has_the_answers_shape_and_none_is_right():
         with np.errstate(all="ignore"):
             for cause, wrong in flash_attention.hypotheses(case, {16, 64}):
                 assert wrong.shape == case.shape, (case.name, cause)
+
+
+@pytest.mark.parametrize(
+    ("focuses", "cause"),
+    [
+        ({"far below"}, "finite_mask_value"),
+        ({"below", "far below"}, "running_max_wrong"),
+        ({"large"}, "running_max_wrong"),
+        ({"large", "below", "far below"}, "max_not_subtracted"),
+        ({"large", "N"}, ""),
+    ],
+)
+def test_the_extreme_cases_that_fail_tell_the_cause(focuses, cause):
+    cases = [c for c in battery(0) if c.focus in focuses]
+    assert {c.focus for c in cases} == focuses
+    failed = [SimpleNamespace(case=c) for c in cases]
+    assert diagnosis._only_extreme_scores(failed, failed, None) == cause
+
+
+def test_strides_exchanged_within_a_block_of_keys_are_named():
+    case = the_case("whole tiles")
+    p, (_, k, _) = problem_of(case), case.operands
+    memory_of_k = np.append(k.values.astype(np.float64).ravel(), np.full(128 * 64, np.nan))
+    heads, keys, d = np.ogrid[:2, :128, :64]
+    misread = memory_of_k[heads * 128 * 64 + keys // 32 * 32 * 64 + keys % 32 + d * 64]
+    answer = attend(p.but(k=misread[None]))
+    assert np.isfinite(answer[0, 0]).all()  # the first head reads on into the second
+    assert "strides_swapped" in told(case, answer)
+    one_key_on = memory.read(k, memory.strides_of(k), first=64)
+    assert np.array_equal(one_key_on[0, 0, :-1], k.values[0, 0, 1:])
 
 
 # --- the whole way ----------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import triton
-from conftest import SEED
 from corpus_files import CORPUS
+from seeds import SEED
 
 from autograder import account, compile_check, course, grading
 from autograder.account import Compiled, Error, Kernel, Place

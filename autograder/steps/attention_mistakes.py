@@ -34,6 +34,7 @@ def hypotheses(case: Case, tiles: set[int]):
     yield from _wrong_normalisers(problem)
     yield from _wrong_heads(problem, q, k, v)
     yield from _misread(problem, q, k, v)
+    yield from _misread_tiles(problem, k, v, tiles)
     yield from _output_misplaced(case, q)
     yield from _lost_digits(problem, case)
 
@@ -293,6 +294,18 @@ def _misread(problem: Problem, q: Operand, k: Operand, v: Operand):
         yield "stride_ignored", attend(problem.but(**{operand.name: repeat(as_other, heads)}))
     as_q = {o.name: repeat(memory.read(o, memory.strides_of(q)), heads) for o in (k, v)}
     yield "stride_ignored", attend(problem.but(**as_q))
+
+
+def _misread_tiles(problem: Problem, k: Operand, v: Operand, tiles: set[int]):
+    """Strides exchanged within a block of keys, while the pointers advance by the right one."""
+    for tile, operand in itertools.product(sorted(tiles), (k, v)):
+        *outer, row, column = memory.strides_of(operand)
+        misread = np.empty(operand.values.shape)
+        for first in range(0, misread.shape[2], tile):
+            block = memory.read(operand, (*outer, column, row), first * row)
+            misread[:, :, first : first + tile] = block[:, :, : min(tile, misread.shape[2] - first)]
+        turned = repeat(misread, problem.q.shape[1])
+        yield "strides_swapped", attend(problem.but(**{operand.name: turned}))
 
 
 def _output_misplaced(case: Case, q: Operand):

@@ -11,14 +11,14 @@ from autograder.shared import MARGIN
 from autograder.steps.case import Operand
 
 
-def read(operand: Operand, strides: tuple[int, ...]) -> np.ndarray:
-    """The operand's shape read from its real memory with other strides (in elements).
+def read(operand: Operand, strides: tuple[int, ...], first: int = 0) -> np.ndarray:
+    """The operand's shape read from its real memory with other strides, from element `first` on.
 
     What lies outside the storage comes back as NaN, as it does for the kernel.
     """
     storage, _ = lay_out(operand)
     axes = np.ogrid[tuple(slice(n) for n in operand.values.shape)]
-    index = MARGIN + sum(axis * stride for axis, stride in zip(axes, strides))
+    index = MARGIN + first + sum(axis * stride for axis, stride in zip(axes, strides))
     inside = index < storage.size
     return np.where(inside, storage[np.where(inside, index, 0)], storage[0]).astype(np.float64)
 

@@ -21,6 +21,8 @@ from autograder.steps.case import (
 
 ROUNDOFF = UNIT_ROUNDOFF["float32"]  # all three steps compute in fp32
 SMALLEST_NORMAL = 2.0**-126  # a GPU may replace what is smaller by 0
+# A maximum swallows NaN, so that one case is run with this in masked lanes and beside the operand.
+SECOND_FILL = 3e4
 # What learners write for "minus infinity": each is larger than some finite number.
 SENTINELS = (-1e4, -65504.0, -1e5, -1e6, -1e8, -1e9, -1e10, -1e20)
 
@@ -168,6 +170,7 @@ def _row_max_hypotheses(case: Case, tiles: set[int]):
     if any(case.size["C"] % tile for tile in tiles | {_next_power_of_2(case.size["C"])}):
         yield "masked_other_wrong", np.maximum(top, 0)
     yield "running_max_wrong", np.maximum(top, 0)  # also where no lane is masked
+    yield "masked_other_wrong", np.maximum(top, SECOND_FILL)
     for sentinel in SENTINELS:
         yield "finite_mask_value", np.maximum(top, np.float32(sentinel))
     for cause, misread in _misread(x):
@@ -194,7 +197,7 @@ def _max_skipping_nan(x: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(x), -np.inf, x).max(axis=1)
 
 
-row_max = Task(_row_max_cases, _row_max_hypotheses)
+row_max = Task(_row_max_cases, _row_max_hypotheses, second_fill=SECOND_FILL)
 
 
 # --- softmax ----------------------------------------------------------------------------------
