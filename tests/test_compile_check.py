@@ -261,7 +261,7 @@ def test_a_right_step_passes_for_both_gpus(grade_file):
 
 def test_a_kernel_that_does_not_compile_costs_points_and_is_told_what_to_do(grade_source):
     result = grade_source(add("at = {'i': i}"), "vector_add")
-    assert [c.status for c in result.checks if c.kind == "correctness"] == ["passed"] * 7
+    assert {c.status for c in result.checks if c.kind == "correctness"} == {"passed"}
     assert [c.status for c in compile_checks(result)] == ["failed", "failed"]
     assert result.points < result.max_points and not result.passed
     assert result.hint.cause == "does_not_compile"

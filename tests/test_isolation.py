@@ -5,6 +5,7 @@ a layer fails when the layer does nothing.
 """
 
 import json
+import math
 import mmap
 import os
 import socket
@@ -63,7 +64,12 @@ def run_in(arena: Arena, sandbox: Sandbox, body: str, seconds: float = 20) -> Ou
     job = {
         "code": submission(body).payload(STEP.name),
         "arena": arena.describe(),
+        "more": [],
+        "named": {},
         "allowed": [],
+        "order": None,
+        "fill": math.nan,
+        "tuning": {"config": None, "winner": 0, "rehearse": False},
         "wall_seconds": seconds,
         "cpu_seconds": 20,
     }
