@@ -9,7 +9,7 @@ STAMPS := _build/.stamps
 CODE := $(shell find autograder solutions -name '*.py')
 BOOK := _config.yml $(shell find book -type f)
 
-.PHONY: course test book exercises FORCE
+.PHONY: course test corpus book exercises FORCE
 .DELETE_ON_ERROR:
 
 course: $(STAMPS)/book $(STAMPS)/reference
@@ -24,6 +24,10 @@ test: .venv/.stamps/test $(STAMPS)/book
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m pytest
+
+# Every file of tests/corpus; `make test` grades a third of them.
+corpus: .venv/.stamps/test
+	$(PY) -m pytest --whole-corpus tests/test_corpus.py
 
 book: $(STAMPS)/book
 

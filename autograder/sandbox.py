@@ -82,6 +82,7 @@ class Sandbox:
     def __init__(self, mode: str = "interpret", without: Collection[str] = ()):
         """`mode` is what its zygote does with kernels: interpret or compile."""
         self._mode = mode
+        self._parse = account.parse if mode == "interpret" else account.parse_compiled
         self._without = sorted(without)
         # Loads while the interpreter does; whoever only interprets pays nothing but memory.
         self.compiler = Sandbox("compile", without) if mode == "interpret" else None
@@ -139,7 +140,7 @@ class Sandbox:
                 if not connection.poll(job["wall_seconds"] + GRACE_SECONDS):
                     self._replace(zygote)
                     return Outcome("lost")
-                outcome = self._outcome(connection.recv_bytes(MAX_ANSWER))
+                outcome = _outcome(connection.recv_bytes(MAX_ANSWER), self._parse)
             except (EOFError, OSError):
                 self._replace_if_ended(zygote)
                 return Outcome("lost")
@@ -151,21 +152,6 @@ class Sandbox:
         if not _sealed(arena_fd):
             return Outcome("still_writable", folder=outcome.folder)
         return outcome
-
-    def _outcome(self, answer: bytes) -> Outcome:
-        """What a guard says; one that does not say it in the expected form counts as lost."""
-        try:
-            told = json.loads(answer)
-            texts = [told[name] for name in ("end", "output", "trace", "folder")]
-            if not all(isinstance(text, str) for text in texts):
-                raise TypeError("text was expected")
-            end, output, trace, folder = texts
-            report = base64.b64decode(told["report"])
-            code, seconds = int(told["code"]), float(told["seconds"])
-        except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-            return Outcome("lost")
-        parse = account.parse if self._mode == "interpret" else account.parse_compiled
-        return Outcome(end, code, seconds, parse(report, folder), output, trace, folder)
 
     # --- the zygote ---------------------------------------------------------------------------
 
@@ -259,6 +245,21 @@ class Sandbox:
             except psutil.NoSuchProcess:
                 pass
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _outcome(answer: bytes, parse=account.parse) -> Outcome:
+    """What a guard says; one that does not say it in the expected form counts as lost."""
+    try:
+        told = json.loads(answer)
+        texts = [told[name] for name in ("end", "output", "trace", "folder")]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError("text was expected")
+        end, output, trace, folder = texts
+        report = base64.b64decode(told["report"])
+        code, seconds = int(told["code"]), float(told["seconds"])
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return Outcome("lost")
+    return Outcome(end, code, seconds, parse(report, folder), output, trace, folder)
 
 
 def _sealed(arena_fd: int) -> bool:

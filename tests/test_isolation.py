@@ -464,7 +464,7 @@ def test_a_layer_that_fails_in_a_run_stops_it(tmp_path, method, other):
 
 def test_a_run_that_was_not_isolated_ends_the_grading_with_a_reason(only, monkeypatch):
     broken = Outcome("not_isolated", output="[Errno 28] No space left on device: 'unshare'")
-    monkeypatch.setattr(sandbox_module, "_outcome", lambda _: broken)
+    monkeypatch.setattr(sandbox_module, "_outcome", lambda *_: broken)
     with pytest.raises(
         WorkerError, match=r"not begun: \[Errno 28\] No space .* `autograder doctor`"
     ):
