@@ -106,8 +106,8 @@ def _failed(check: Check) -> str:
     sign, colour = MARKS.get(check.status, WRONG)
     size = f' <span style="opacity:.75">({escaped(sizes(check))})</span>' if check.case else ""
     return (
-        f'<div style="margin:3px 0;overflow-wrap:anywhere"><b style="color:{colour}">{sign} '
-        f"{worded(check.status)}</b> <b>{escaped(check.name)}</b>{size}: "
+        '<div style="margin:3px 0;overflow-wrap:anywhere">'
+        f'<b><span style="color:{colour}">{sign}</span> {worded(check.status)}</b> <b>{escaped(check.name)}</b>{size}: '
         f"{with_code(check.message)}</div>"
     )
 
@@ -115,7 +115,7 @@ def _failed(check: Check) -> str:
 def _unmeasured(check: Check) -> str:
     sign, colour = MARKS["not_measured"]
     return (
-        f'<div style="margin:3px 0"><b style="color:{colour}">{sign} not measured</b> '
+        f'<div style="margin:3px 0"><b><span style="color:{colour}">{sign}</span> not measured</b> '
         f"<b>{escaped(check.name)}</b>: {with_code(check.message)}</div>"
     )
 
