@@ -236,6 +236,8 @@ def _grid_of_a_config(evidence, failed, step) -> str:
     for e in failed:
         if e.tuner is None or e.tuner.configs < 2 or e.unwritten is None or not e.unwritten.any():
             continue
+        if e.unwritten.ndim > 2:
+            continue  # tiles of heads are counted elsewhere
         rows, cols = np.atleast_2d(e.unwritten).shape
         bm, bn = (_named_tiles(e, name) for name in "MN")
         for tall, wide in itertools.product(bm, bn):
@@ -271,6 +273,8 @@ def _last_group_short(e: Evidence) -> bool:
         for name, value in launch.constexprs.items()
         if "GROUP" in name.upper() and value > 0
     }
+    if not groups or e.unwritten.ndim > 2:
+        return False
     rows, cols = np.atleast_2d(e.unwritten).shape
     for bm, bn in itertools.product(_named_tiles(e, "M"), _named_tiles(e, "N")):
         tall, wide = -(-rows // bm), -(-cols // bn)
