@@ -1,12 +1,16 @@
 """A run's own account of itself, checked at the border: from untrusted bytes to plain values.
 
-Everything in it is evidence for a diagnosis and may be a lie. What is not exactly of the expected
-form counts as no account at all. Must never raise, whatever the bytes are.
+Everything in it is evidence for a diagnosis and may be a lie; the values that calls returned are
+the answers themselves, and a lie in them is a wrong answer. What is not exactly of the expected form
+counts as no account at all. Must never raise, whatever the bytes are.
 """
 
 import json
 import os
 from dataclasses import dataclass
+from typing import Any
+
+from autograder import values
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,22 @@ class Compiled:
     error: Error | None
 
 
+@dataclass(frozen=True)
+class Returned:
+    """What a call returned. `changed` is the index of an argument that is not as it was, or -1."""
+
+    value: Any
+    changed: int
+
+
+@dataclass(frozen=True)
+class Called:
+    """The account of calls: what each returned or raised, or why the function is not defined."""
+
+    outcomes: tuple[Returned | Error, ...]
+    error: Error | None
+
+
 def parse(data: bytes, folder: str) -> Account | None:
     """The account in `data`, or None if it is not one; `folder` is where the run's cells lay."""
     try:
@@ -182,6 +202,26 @@ def parse_compiled(data: bytes, folder: str) -> Compiled | None:
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
+
+
+def parse_called(data: bytes, folder: str) -> Called | None:
+    """As `parse`, for what worker/calls.py reports."""
+    try:
+        told = json.loads(data)
+        return Called(
+            tuple(_called(o, folder) for o in told["outcomes"]),
+            _error(told["error"], folder) if told["error"] else None,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def _called(told: dict, folder: str) -> Returned | Error:
+    if told["error"]:
+        return _error(told["error"], folder)
+    if type(told["changed"]) is not int:
+        raise TypeError("a number was expected")
+    return Returned(values.read(told["value"]), told["changed"])
 
 
 def _kernel(told: dict, folder: str) -> Kernel:

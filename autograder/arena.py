@@ -10,6 +10,8 @@ import fcntl
 import math
 import mmap
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -106,6 +108,16 @@ def _segments(operand: Operand, fill: float):
         for i, part in enumerate(np.moveaxis(values, axis, 0))
     ]
     return parts, strides, _span(values.shape, strides) + 2 * MARGIN
+
+
+@contextmanager
+def nothing() -> Iterator[int]:
+    """The descriptor of an arena without memory, for runs whose account is all they leave."""
+    fd = os.memfd_create("autograder-nothing", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 class Arena:

@@ -12,10 +12,14 @@ BOOK = Path(__file__).resolve().parent.parent / "book"
 
 @dataclass(frozen=True)
 class Cause:
-    """`advice` says what to do; `topic` is the label of a chapter's section, without chapter."""
+    """`advice` says what to do; `topic` is the label of a chapter's section, without chapter.
+
+    `plain` is the advice for steps without a kernel, where another is needed.
+    """
 
     advice: str
     topic: str
+    plain: str = ""
 
 
 CAUSES = {
@@ -23,16 +27,21 @@ CAUSES = {
         "Replace `raise NotImplementedError` by your kernel; the comments above it say what goes "
         "where, and the hints of the step open one by one.",
         "start",
+        "Replace `raise NotImplementedError` by your code; the comments above it say what is asked, "
+        "and the hints of the step open one by one.",
     ),
     "library_call": Cause(
         "Compute the result in your own Triton kernel, for every shape. Allocation, views, casts, "
         "copies and padding around it are fine; an operator or NumPy that does the work is not.",
         "output",
+        "Write the sum of products out in loops of your own. Adding, multiplying and slicing tensors "
+        "is fine; `@`, `torch.matmul` and what else multiplies matrices is not, nor is NumPy.",
     ),
     "timed_out": Cause(
         "Look for a loop whose counter or bound never changes, or a grid with far more programs "
         "than there are tiles.",
         "grid",
+        "Look for a loop whose counter or bound never changes.",
     ),
     "crashed": Cause(
         "Read the message above from its end: the line it names is the place to look. Run the "
@@ -79,6 +88,12 @@ CAUSES = {
         "Write into a newly allocated tensor and return that; check that no store uses the pointer "
         "of an argument.",
         "output",
+        "Make a new list, dict or tensor for the result, and leave the arguments as they came.",
+    ),
+    "wrong_type": Cause(
+        "Return exactly the kind of value that the step promises: an int from `//` and not a float "
+        "from `/`, a tuple from `return a, b` and not a list, a number and not a tensor.",
+        "output",
     ),
     "output_not_written": Cause(
         "Every element of the result must be written by some program. Check that `tl.store` is "
@@ -94,6 +109,7 @@ CAUSES = {
         "Compare the grid with the kernel: the axis that counts tiles of rows must be the one whose "
         "`program_id` becomes the row of the tile.",
         "grid",
+        "Row and column are exchanged: return the row of the tile first, then its column.",
     ),
     "store_mask_missing": Cause(
         "Give `tl.store` a mask that is true only where row < M and column < N: the last tile "
@@ -282,6 +298,11 @@ CAUSES = {
         "begins at row group * GROUP_M, and the row runs fastest within it.",
         "grid",
     ),
+    "order_wrong": Cause(
+        "Every tile has its program, but in another order. Groups are made of rows of tiles; within "
+        "a group the row index runs fastest, then the column.",
+        "grid",
+    ),
     "tile_loop_wrong": Cause(
         "Program p computes the tiles p, p + programs, p + 2 * programs and so on: begin at "
         "`tl.program_id(0)`, go on by the number of programs, and end at the number of tiles.",
@@ -311,6 +332,7 @@ CAUSES = {
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "
         "with the sum written out.",
         "start",
+        "Work out the call above by hand, and compare each intermediate value with your code's.",
     ),
 }
 

@@ -14,9 +14,11 @@ from autograder.steps import (
     elementwise,
     matmul,
     matmul_variants,
+    program_order,
     rows,
     transposing,
 )
+from autograder.steps.calls import CallTask
 from autograder.steps.case import Task
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +33,7 @@ class Step:
     slug: str
     points: float
     speed: bool
-    task: Task
+    task: Task | CallTask
 
     @property
     def folder(self) -> str:
@@ -49,6 +51,7 @@ STEPS = (
     Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
     Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
+    Step("group_major", 8, "group_major", 4, False, program_order.group_major),
     Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),

@@ -59,7 +59,8 @@ def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
 
 def hint_for(cause: str, step: course.Step, seen: str = "", where: str = "") -> Hint:
     """The hint for a known cause; `seen` and `where` are sentences, or empty."""
-    advice = causes.CAUSES[cause].advice
+    known = causes.CAUSES[cause]
+    advice = known.advice if step.task.kernel else known.plain or known.advice
     read = causes.reading(cause, step.chapter, step.folder)
     text = " ".join(filter(None, (seen, where, advice)))
     return Hint(cause, text, read, [seen, where, f"{advice} Read `{read}`."])

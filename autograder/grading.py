@@ -14,11 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import compile_check, course, diagnosis, inspection, tuned
+from autograder import calls, compile_check, course, diagnosis, inspection, tuned
 from autograder.arena import Arena
 from autograder.compile_check import Compilation
-from autograder.result import Check, StepResult, SubmissionResult
+from autograder.result import Check, Hint, StepResult, SubmissionResult
 from autograder.sandbox import Outcome, Sandbox
+from autograder.steps.calls import CallCase, CallTask
 from autograder.steps.case import Case
 from autograder.submission import BadInput, Submission
 from autograder.targets import DEFAULT, TARGETS
@@ -85,16 +86,8 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     else:
         if trouble:
             result.notes.append(f"{trouble} That cell was left out.")
-        evidence, compilations = _run_battery(submission, step, sandbox, settings, progress)
-        found = compile_check.findings(compilations, submission, evidence[0].case, step.task.ieee)
-        result.checks = [e.check for e in evidence if e.shown] + [f.check for f in found]
-        result.notes += _notes(step, evidence[0])
-        result.xray = [inspection.as_json(v) for c in compilations for v in inspection.views(c)]
-        try:
-            result.hint = diagnosis.diagnose(evidence, step) or compile_check.hint(found, step)
-        except Exception as error:  # noqa: BLE001 - marks stand without a hint
-            kind = type(error).__name__
-            result.notes.append(f"No hint: the diagnosis failed ({kind}). Please report this.")
+        grade = _grade_calls if isinstance(step.task, CallTask) else _grade_tensors
+        grade(result, submission, step, sandbox, settings, progress)
     if step.speed and settings.speed:
         text = "speed needs a GPU; on this device it is not measured"
         result.checks.append(Check("speed", "speed", "not_measured", text))
@@ -102,7 +95,44 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     return result
 
 
-def battery(step: course.Step, seed: int) -> list[Case]:
+def _grade_tensors(result, submission, step, sandbox, settings, progress) -> None:
+    """A step whose function takes tensors and returns one."""
+    evidence, compilations = _run_battery(submission, step, sandbox, settings, progress)
+    found = compile_check.findings(compilations, submission, evidence[0].case, step.task.ieee)
+    result.checks = [e.check for e in evidence if e.shown] + [f.check for f in found]
+    result.notes += _notes(step, evidence[0])
+    result.xray = [inspection.as_json(v) for c in compilations for v in inspection.views(c)]
+    _hint(result, lambda: diagnosis.diagnose(evidence, step) or compile_check.hint(found, step))
+
+
+def _grade_calls(result, submission, step, sandbox, settings, progress) -> None:
+    """A step of plain Python: calls and values. As with kernels, the first case decides alone
+    whether the others are worth their time."""
+    cases = battery(step, settings.seed)
+    evidence = []
+    for done, case in enumerate(cases):
+        progress(step.name, done, len(cases))
+        evidence.append(calls.run(submission, step.name, case, sandbox, settings.timeout))
+        if done == 0 and _hopeless(evidence[0]):
+            break
+    progress(step.name, len(cases), len(cases))
+    result.checks = [e.check for e in evidence]
+    _hint(result, lambda: calls.diagnose(evidence, step))
+
+
+def _hint(result: StepResult, diagnose: Callable[[], Hint | None]) -> None:
+    try:
+        result.hint = diagnose()
+    except Exception as error:  # noqa: BLE001 - marks stand without a hint
+        kind = type(error).__name__
+        result.notes.append(f"No hint: the diagnosis failed ({kind}). Please report this.")
+
+
+def _hopeless(first: Evidence) -> bool:
+    return first.check.status in HOPELESS or first.cause == "not_implemented"
+
+
+def battery(step: course.Step, seed: int) -> list[Case] | list[CallCase]:
     """The cases of a step for a seed: the same seed gives the same cases, step by step."""
     rng = np.random.default_rng([seed, *step.name.encode()])
     return step.task.cases(rng)
@@ -169,7 +199,7 @@ def _run_battery(
     total = 1
     progress(step.name, 0, len(cases))
     first = run(tuned.Run(cases[0]))
-    if first.check.status in HOPELESS or first.cause == "not_implemented":
+    if _hopeless(first):
         return [first], []
     to_compile = DEFAULT if first.launches and not first.failed else ()
     shuffled = [int(order) if i % 2 else None for i, order in enumerate(orders)]

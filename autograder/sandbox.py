@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 
 from autograder import account
-from autograder.account import Account, Compiled
+from autograder.account import Account, Called, Compiled
 
 MAX_ANSWER = 4 * 2**20
 START_SECONDS = 120  # a cold disk reads torch slowly
@@ -59,7 +59,7 @@ class Outcome:
     end: str
     code: int = 0
     seconds: float = 0.0
-    account: Account | Compiled | None = None
+    account: Account | Compiled | Called | None = None
     output: str = ""
     trace: str = ""
     folder: str = ""
@@ -115,8 +115,8 @@ class Sandbox:
             self.wait_until_ready()
             return self._layers
 
-    def run(self, job: dict, arena_fd: int) -> Outcome:
-        """One run of a submission; `job` as worker/runner.py reads it.
+    def run(self, job: dict, arena_fd: int, parse: Callable | None = None) -> Outcome:
+        """One run of a submission; `job` as worker/runner.py reads it, and `parse` its account.
 
         Afterwards nobody can write to the arena any more. Raises WorkerError when a layer of
         isolation that was promised failed; then nothing of the submission was run.
@@ -140,7 +140,7 @@ class Sandbox:
                 if not connection.poll(job["wall_seconds"] + GRACE_SECONDS):
                     self._replace(zygote)
                     return Outcome("lost")
-                outcome = _outcome(connection.recv_bytes(MAX_ANSWER), self._parse)
+                outcome = _outcome(connection.recv_bytes(MAX_ANSWER), parse or self._parse)
             except (EOFError, OSError):
                 self._replace_if_ended(zygote)
                 return Outcome("lost")

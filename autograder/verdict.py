@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.account import Account, Launch, Place, Race, Tuner, UntrueHint, Violation
+from autograder.account import Account, Error, Launch, Place, Race, Tuner, UntrueHint, Violation
 from autograder.arena import Arena
 from autograder.result import Check, ErrorMap
 from autograder.sandbox import Outcome
@@ -121,17 +121,19 @@ class Judge:
         return self._set(evidence, status, status, text, where)
 
     def _raised(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
-        error = account.error
-        if error is None:
+        if account.error is None:
             return False
+        defining = "could not be defined: the code it needs "
+        return self._error(evidence, account.error, defining if account.stage == "import" else "")
+
+    def _error(self, evidence: Evidence, error: Error, subject: str) -> bool:
+        """`subject` is what raised it, where that must be said."""
         where = self._at(error.place)
         if error.not_implemented:
             text = f"`{self.step_name}` is not written yet" + (f" ({where})." if where else ".")
             return self._set(evidence, "error", "not_implemented", text, where)
         message = " ".join(error.message.split())[:300]
-        text = f"raised {error.type}: {message}" + self._quote(error.place)
-        if account.stage == "import":
-            text = f"could not be defined: the code it needs {text}"
+        text = f"{subject}raised {error.type}: {message}" + self._quote(error.place)
         return self._set(evidence, "error", "", text, where)
 
     def _refused(self, evidence: Evidence, account: Account, arena: Arena) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from autograder import compile_check, course, grading, inspection
 from autograder.compile_check import Compilation
 from autograder.sandbox import Sandbox
-from autograder.steps.case import Case
 from autograder.submission import Submission
 from autograder.targets import Target
 
@@ -23,10 +22,13 @@ CODE_LINE = re.compile(r'(?://|;|#)+\s*(?:File ")?[^"\s]*?([\w.]+\.py)(?::(\d+)|
 
 @dataclass(frozen=True)
 class StepXray:
-    """One step: the case whose shapes it was compiled for, and every target's compilation."""
+    """One step: the size of the case that it was compiled for, and every target's compilation.
+
+    Both are empty for a step without a kernel.
+    """
 
     step: course.Step
-    case: Case
+    size: dict
     compilations: list[Compilation]
 
 
@@ -43,6 +45,9 @@ def examine(
     found = []
     with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
         for step in steps:
+            if not step.task.kernel:
+                found.append(StepXray(step, {}, []))
+                continue
             case = grading.battery(step, 0)[0]
             progress(step.name, 0, len(targets))
             jobs = [
@@ -62,16 +67,17 @@ def examine(
             for job in jobs:
                 compilations.append(job.result())
                 progress(step.name, len(compilations), len(targets))
-            found.append(StepXray(step, case, compilations))
+            found.append(StepXray(step, case.size, compilations))
     return found
 
 
 def exit_code(found: list[StepXray]) -> int:
-    """0 when all compiled, 1 when a kernel is refused or too large, 2 when nothing was launched."""
+    """0 when all compiled, 1 when a kernel is refused or too large, 2 when none was launched though
+    there should be one."""
     compilations = [c for x in found for c in x.compilations]
     if any(c.refusals or too_large(c) for c in compilations):
         return 1
-    return 0 if any(c.kernels for c in compilations) else 2
+    return 0 if any(c.kernels for c in compilations) or not compilations else 2
 
 
 def too_large(compilation: Compilation) -> bool:
@@ -109,7 +115,7 @@ def to_json(submission: Submission, found: list[StepXray], environment: dict[str
         "steps": [
             {
                 "step": x.step.name,
-                "case": x.case.size,
+                "case": x.size,
                 "targets": [
                     {
                         "target": c.target.name,

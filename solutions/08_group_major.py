@@ -5,7 +5,8 @@
 #
 # | step | function | new idea | points |
 # | --- | --- | --- | --- |
-# | 1 | `grouped_matmul(a, b)` | program numbers in groups of tile rows | 8 |
+# | 1 | `group_major(pid, num_pid_m, num_pid_n, group_size)` | program numbers in groups of tile rows | 4 |
+# | 2 | `grouped_matmul(a, b)` | the same order inside a kernel | 8 |
 #
 # Fill in the cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
 # run the check below it. You can check as often as you like. No GPU is needed.
@@ -17,20 +18,88 @@ import triton
 import triton.language as tl
 
 # %% [markdown]
-# ## Step 1: `grouped_matmul`
+# ## Step 1: `group_major`
 #
 # Programs that run at the same time have neighbouring numbers. Row by row, they need one strip of A
-# and all of B. Numbered in groups of GROUP_M rows of tiles, column after column inside a group, as
-# many programs need GROUP_M strips of A and only a few of B.
+# and all of B. Numbered in groups of a few rows of tiles, column after column inside a group, as
+# many programs need a few strips of A and only a few of B.
 #
-# With 3 rows and 3 columns of tiles and GROUP_M = 2, the numbers lie like this. The last group has
-# one row only:
+# With 3 rows and 3 columns of tiles and groups of 2 rows, the numbers lie like this. The last group
+# has one row only:
 #
 # ```
 # 0  2  4
 # 1  3  5
 # 6  7  8
 # ```
+#
+# The function says which tile a program computes. It is plain Python on plain integers.
+#
+# ```python
+# group_major(3, 3, 3, 2)    # (1, 1): row 1, column 1
+# group_major(6, 3, 3, 2)    # (2, 0)
+# ```
+#
+# - `pid` runs from 0 to `num_pid_m * num_pid_n - 1`. Every tile gets exactly one program, on every
+#   grid: also where `group_size` does not divide `num_pid_m`, or is larger than it.
+# - The result is a tuple of two ints, the row first. Integer division `//` keeps them ints.
+#
+# <details>
+# <summary>Hint 1: what to find out, in order</summary>
+#
+# Which group is this program in? Which row of tiles is that group's first? How many rows does the
+# group have? And which place within the group is this program's?
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the numbers</summary>
+#
+# A whole group has `group_size * num_pid_n` programs: divide `pid` by it for the group, and take the
+# remainder for the place in the group. The last group has only the rows that are left. Inside a
+# group the row runs fastest.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `per_group = group_size * num_pid_n`
+# 2. `first = (pid // per_group) * group_size`
+# 3. `height = min(num_pid_m - first, group_size)`
+# 4. `place = pid % per_group`
+# 5. The row is `first` plus the remainder of `place` by `height`; the column is the quotient.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "group_major", "solution": true}
+def group_major(pid, num_pid_m, num_pid_n, group_size):
+    """Return (row, column) of the tile that program `pid` computes."""
+    ### BEGIN SOLUTION
+    per_group = group_size * num_pid_n
+    first = (pid // per_group) * group_size
+    height = min(num_pid_m - first, group_size)  # the last group has what is left
+    place = pid % per_group
+    return first + place % height, place // height
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Look first. Each number is the program of a tile; compare the grid with the one above.
+
+# %% tags=["active-ipynb"]
+# tiles = {group_major(pid, 3, 3, 2): pid for pid in range(9)}
+# for row in range(3):
+#     print(*(tiles.get((row, column), "-") for column in range(3)))
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "group_major-check", "grade": true}
+# check(group_major)
+
+# %% [markdown]
+# ## Step 2: `grouped_matmul`
+#
+# The same order, in the kernel of chapter 6.
 #
 # ```python
 # def grouped_matmul_spec(a, b):      # a: (M, K), b: (K, N), one dtype: float16, bfloat16, float32
@@ -46,19 +115,17 @@ import triton.language as tl
 # - **Yours:** the map from `pid` to `pid_m` and `pid_n`.
 #
 # <details>
-# <summary>Hint 1: what to find out, in order</summary>
+# <summary>Hint 1: the same five lines</summary>
 #
-# Which group is this program in? Which row of tiles is that group's first? How many rows does the
-# group have? And which place within the group is this program's?
+# `group_major` of step 1, line by line, with the kernel's names.
 #
 # </details>
 #
 # <details>
-# <summary>Hint 2: the numbers</summary>
+# <summary>Hint 2: the names</summary>
 #
-# A whole group has `GROUP_M * tiles_n` programs: divide `pid` by it for the group, and take the
-# remainder for the place in the group. The last group has only the rows that are left. Inside a
-# group the row runs fastest.
+# `num_pid_m` and `num_pid_n` are called `tiles_m` and `tiles_n` here, and `group_size` is
+# `GROUP_M`. `min` of two integers works in a kernel as well.
 #
 # </details>
 #

@@ -330,7 +330,7 @@ def test_nothing_that_a_terminal_obeys_gets_through():
 
 
 def test_every_reference_solution_compiles(sandbox):
-    for step in course.STEPS:
+    for step in (s for s in course.STEPS if s.task.kernel):
         submission = read(course.ROOT / "solutions" / f"{step.folder}.py")
         case = grading.battery(step, SEED)[0]
         for name in ("sm_80", "sm_90"):

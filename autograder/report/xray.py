@@ -22,7 +22,11 @@ def show(submission: Submission, found: list[StepXray], listings: tuple[str, ...
 
 
 def _show_step(console: Console, submission, found: StepXray, listings) -> None:
-    size = ", ".join(f"{k}={v}" for k, v in found.case.size.items())
+    if not found.step.task.kernel:
+        plain = ", plain Python: there is no kernel to look at"
+        console.print(Text.assemble((found.step.name, "bold cyan"), plain))
+        return
+    size = ", ".join(f"{k}={v}" for k, v in found.size.items())
     console.print(Text.assemble((found.step.name, "bold cyan"), f", compiled for {size}"))
     views = [view for c in found.compilations for view in inspection.views(c)]
     if views:

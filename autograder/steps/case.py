@@ -89,6 +89,8 @@ class Task:
     ieee        whether the step promises the accuracy of float32, so that TF32 is a mistake
     by_launch   given a case and a kernel launch, yields (cause, wrong answer) for mistakes in how
                 programs share the work; NaN stands where nothing is written
+    kernel      whether the work must be a Triton kernel's. If not, it is plain Python over tensors:
+                any operator is accepted but a library's product (worker/observer.py)
     """
 
     cases: Callable[[np.random.Generator], list[Case]]
@@ -100,6 +102,7 @@ class Task:
     each_config: frozenset[str] = field(default_factory=frozenset)
     ieee: bool = False
     by_launch: Callable[[Case, Launch], Iterator[tuple[str, np.ndarray]]] | None = None
+    kernel: bool = True
 
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:

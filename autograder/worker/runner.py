@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from autograder.worker import compiler, limits, loader
+from autograder.worker import calls, compiler, limits, loader
 from autograder.worker.address_check import AddressCheck
 from autograder.worker.errors import describe_error
 from autograder.worker.observer import Observer
@@ -34,6 +34,8 @@ def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -
     sys.setrecursionlimit(1000)
     if "target" in job:
         report = compiler.report(job, folder)
+    elif "calls" in job:
+        report = calls.report(job, folder)
     else:
         report = _report(job, arena_fd, folder)
     sys.stdout.flush()

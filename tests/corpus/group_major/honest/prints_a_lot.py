@@ -1,0 +1,14 @@
+"""The right tile, with a line printed for every program.
+
+step: group_major
+expect: passed
+"""
+
+
+def group_major(pid, num_pid_m, num_pid_n, group_size):
+    per_group = group_size * num_pid_n
+    first = pid // per_group * group_size
+    height = min(num_pid_m - first, group_size)
+    place = pid % per_group
+    print(pid, first, height, place)
+    return first + place % height, place // height

@@ -1,0 +1,14 @@
+"""Within a group the column index runs fastest.
+
+step: group_major
+expect: failed
+cause: order_wrong
+"""
+
+
+def group_major(pid, num_pid_m, num_pid_n, group_size):
+    per_group = group_size * num_pid_n
+    first = pid // per_group * group_size
+    height = min(num_pid_m - first, group_size)
+    place = pid % per_group
+    return first + place // num_pid_n, place % num_pid_n

@@ -1,0 +1,14 @@
+"""The row is the remainder by the full height of a group.
+
+step: group_major
+expect: failed
+cause: group_not_clamped
+"""
+
+
+def group_major(pid, num_pid_m, num_pid_n, group_size):
+    per_group = group_size * num_pid_n
+    first = pid // per_group * group_size
+    height = min(num_pid_m - first, group_size)
+    place = pid % per_group
+    return first + place % group_size, place // height

@@ -1,0 +1,14 @@
+"""The place within the group is taken to be the program's number.
+
+step: group_major
+expect: failed
+cause: group_map_wrong
+"""
+
+
+def group_major(pid, num_pid_m, num_pid_n, group_size):
+    per_group = group_size * num_pid_n
+    first = pid // per_group * group_size
+    height = min(num_pid_m - first, group_size)
+    place = pid
+    return first + place % height, place // height

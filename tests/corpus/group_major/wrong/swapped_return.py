@@ -1,0 +1,14 @@
+"""Column and row are returned in the wrong order.
+
+step: group_major
+expect: failed
+cause: grid_swapped
+"""
+
+
+def group_major(pid, num_pid_m, num_pid_n, group_size):
+    per_group = group_size * num_pid_n
+    first = pid // per_group * group_size
+    height = min(num_pid_m - first, group_size)
+    place = pid % per_group
+    return place // height, first + place % height
