@@ -20,6 +20,7 @@ from autograder.worker.tuning import StandIn
 MOST_BYTES = 2**20  # of all values together; what is larger is named by its type
 DEEPEST = 8
 LARGEST = 2**64
+TOO_LARGE = {"object": "value too large to hand over"}
 
 
 def report(job: dict, folder: Path) -> dict:
@@ -47,7 +48,7 @@ def _outcome(function, call: dict, world: World, folder: Path, most: int) -> dic
     try:
         value = _describe(function(*arguments, **named), configs)
         if len(json.dumps(value)) > most:
-            value = {"object": "value too large to hand over"}
+            value = TOO_LARGE
     except BaseException as error:  # noqa: BLE001 - as above
         described = describe_error(error, folder)
         return {"error": {**described, "message": described["message"][:300]}}
@@ -97,6 +98,8 @@ def _describe(value, configs: list, depth: int = 0):
             return int(value) if abs(int(value)) < LARGEST else {"object": "int past 64 bits"}
         if isinstance(value, numbers.Real):
             return float(value)
+        if isinstance(value, (list, tuple, dict)) and len(value) > MOST_BYTES:
+            return TOO_LARGE
         if isinstance(value, list):
             return [_describe(v, configs, inner) for v in value]
         if isinstance(value, tuple):

@@ -186,7 +186,12 @@ def test_a_new_size_is_tuned_anew_and_so_is_a_new_type():
     configs = [triton.Config({"BLOCK": block}) for block in (16, 32)]
     tuned = triton.autotune(configs=configs, key=["n"], do_bench=bench)(kernels.ones_kernel)
     counts = []
-    for x, n in ((torch.zeros(9), 9), (torch.zeros(9), 9), (torch.zeros(9), 8), (torch.zeros(9).double(), 8)):
+    for x, n in (
+        (torch.zeros(9), 9),
+        (torch.zeros(9), 9),
+        (torch.zeros(9), 8),
+        (torch.zeros(9).double(), 8),
+    ):
         tuned[lambda meta: (triton.cdiv(9, meta["BLOCK"]),)](x, n)
         counts.append(len(timed))
     assert counts == [2, 2, 4, 6]  # both configs, nothing, both again, both again
