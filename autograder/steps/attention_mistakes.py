@@ -173,6 +173,15 @@ def _overwritten(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.zeros_like(new)
 
 
+WRONG_FACTORS = (
+    _none,
+    lambda old, new: np.exp(new - old),  # turned over
+    lambda old, new: np.exp(2 * (old - new)),  # applied twice
+    lambda old, new: np.exp2(old - new),  # 2^z of a maximum in units of e^z
+    lambda old, new: np.exp((old - new) / LN_2),  # the reverse
+)
+
+
 def _stream(problem, tile, start=-np.inf, running=True, acc_factor=_right, sum_factor=_right):
     """Online softmax in fp32 with one thing changed.
 
@@ -212,7 +221,7 @@ def _wrong_streams(problem: Problem, tile: int):
     if scores.shape[3] <= tile:
         return
     yield "running_max_wrong", _stream(problem, tile, running=False)
-    for factor in (_none, lambda old, new: np.exp(new - old), lambda old, new: np.exp2(old - new)):
+    for factor in WRONG_FACTORS:
         yield "rescale_missing", _stream(problem, tile, acc_factor=factor)
         yield "rescale_missing", _stream(problem, tile, sum_factor=factor)
         yield "rescale_missing", _stream(problem, tile, acc_factor=factor, sum_factor=factor)
