@@ -71,8 +71,8 @@ def describe(every: int, seed: int) -> dict:
 def differences(runs: list[dict]) -> list[dict]:
     """The files whose status or cause is not the same with all versions that judged them."""
     found = []
-    for file in sorted({file for run in runs for file in run["verdicts"]}):
-        told = {run["triton"]: run["verdicts"][file] for run in runs if file in run["verdicts"]}
+    for file in sorted({file for each in runs for file in each["verdicts"]}):
+        told = {each["triton"]: each["verdicts"][file] for each in runs if file in each["verdicts"]}
         if len(set(told.values())) > 1:
             found.append({"file": file, "verdicts": told})
     return found
@@ -92,11 +92,11 @@ def main() -> None:
         runs.append(grade_with(environment(version), given.every, given.seed))
     found = differences(runs)
     write(given.output, runs, seed=given.seed, differences=found)
-    for run_ in runs:
-        judged, wrong = len(run_["verdicts"]), run_["not_as_asked"]
-        print(f"Triton {run_['triton']}: {judged} files judged; not as asked: {wrong or 'none'}")
+    for each in runs:
+        judged, wrong = len(each["verdicts"]), each["not_as_asked"]
+        print(f"Triton {each['triton']}: {judged} files judged; not as asked: {wrong or 'none'}")
     print(f"Different between versions: {json.dumps(found, indent=1)}")
-    sys.exit(1 if found or any(run_["not_as_asked"] for run_ in runs) else 0)
+    sys.exit(1 if found or any(each["not_as_asked"] for each in runs) else 0)
 
 
 if __name__ == "__main__":
