@@ -5,12 +5,13 @@ decide about it, the versions of the packages. A piece is run again when one of 
 """
 
 import ast
+import functools
 import hashlib
 import json
 import signal
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -25,12 +26,14 @@ ROOTS = ("autograder.grading", "autograder.worker.zygote")
 # The list of all steps would make each depend on all; the other one only shows.
 BESIDE = {"autograder.course", "autograder.inspection"}
 # Cannot turn a pass into a fail or back: looked at when the verdict stands.
-AFTER_THE_VERDICT = {
-    "autograder.diagnosis",
-    "autograder.causes",
-    "autograder.steps.attention_mistakes",
-    "autograder.steps.memory",
-}
+AFTER_THE_VERDICT = frozenset(
+    {
+        "autograder.diagnosis",
+        "autograder.causes",
+        "autograder.steps.attention_mistakes",
+        "autograder.steps.memory",
+    }
+)
 
 
 class Journal:
@@ -70,7 +73,8 @@ def key(*parts: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def engine(step, without: Collection[str] = ()) -> str:
+@functools.cache
+def engine(step, without: frozenset[str] = frozenset()) -> str:
     """A hash of the sources of the grader, and of the packages, that decide about one step.
 
     `without` names modules that do not matter for what is asked.
