@@ -57,7 +57,7 @@ def compile_once(compile_step):
     return compiled
 
 
-def grade(steps: list[course.Step], seeds: int, journal: Journal) -> None:
+def grade(steps: list[course.Step], seeds: int, journal: Journal, sandbox: Sandbox) -> None:
     """Grades what is not known yet, seed by seed, so that all steps come equally far."""
     submissions = {step.name: solution(step) for step in steps}
     keys = {step.name: step_key(step, submissions[step.name]) for step in steps}
@@ -67,17 +67,12 @@ def grade(steps: list[course.Step], seeds: int, journal: Journal) -> None:
         for step in steps
         if journal.get(f"{keys[step.name]}-{seed}") is None
     ]
-    if not todo:
-        return
-    compile_check.compile_step = compile_once(compile_check.compile_step)
-    settings = {"timeout": TIMEOUT, "speed": False}
-    sources = commit()
-    with Sandbox() as sandbox, bar("gradings", len(todo)) as done:
+    sources, usual = commit(), compile_check.compile_step
+    compile_check.compile_step = compile_once(usual)
+    with bar("gradings", len(todo)) as done:
         for seed, step in todo:
-            submission = submissions[step.name]
-            result = grading.grade_step(
-                submission, step, sandbox, grading.Settings(seed, **settings), lambda *_: None
-            )
+            submission, settings = submissions[step.name], grading.Settings(seed, TIMEOUT, False)
+            result = grading.grade_step(submission, step, sandbox, settings, lambda *_: None)
             journal.add(
                 f"{keys[step.name]}-{seed}",
                 step=step.name,
@@ -90,6 +85,7 @@ def grade(steps: list[course.Step], seeds: int, journal: Journal) -> None:
                 commit=sources,
             )
             done(f"seed {seed}, {step.name}")
+    compile_check.compile_step = usual
 
 
 def summary(step: course.Step, graded: list[dict]) -> dict:
@@ -125,7 +121,8 @@ def main() -> None:
     options = parser.parse_args()
     journal = Journal(JOURNAL)
     wanted = [s for s in course.STEPS if not options.step or s.name in options.step]
-    grade(wanted, options.seeds, journal)
+    with Sandbox() as sandbox:
+        grade(wanted, options.seeds, journal, sandbox)
     found = rows(course.STEPS, journal)
     write(
         options.output,
