@@ -1,16 +1,31 @@
-"""Reads the corpora: every submission with the verdict that its header asks for."""
+"""The corpora: every submission with the verdict that its header asks for, and whether it got it.
 
+For the tests and for the programs in benchmarks/ that count verdicts. Must never judge by anything
+but a header and a result.
+"""
+
+import time
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
+
+from autograder import course, grading
+from autograder.result import StepResult
+from autograder.sandbox import Sandbox
+from autograder.submission import read
+
 CORPUS = Path(__file__).parent / "corpus"
+END_SECONDS = 3  # for the processes of a hostile file to be gone
 
 
 @dataclass(frozen=True)
 class Entry:
     """One corpus file. `expect` and `causes` are the alternatives that its header allows.
 
-    `needs` are layers of isolation of which one must be on for the file to be judged so.
+    `needs` are layers of isolation of which one must be on for the file to be judged so, `triton`
+    the versions of Triton that it is written for.
     """
 
     path: Path
@@ -19,10 +34,25 @@ class Entry:
     expect: tuple[str, ...]
     causes: tuple[str, ...]
     needs: tuple[str, ...]
+    triton: SpecifierSet
 
     @property
     def name(self) -> str:
         return f"{self.step}/{self.family}/{self.path.stem}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a grading said of a corpus file, and whether that is what the header asks for.
+
+    `kinds` are the kinds of the checks that failed. `named` is always true outside `wrong/`.
+    """
+
+    status: str
+    cause: str
+    kinds: tuple[str, ...]
+    expected: bool
+    named: bool
 
 
 def _header(path: Path) -> dict[str, str]:
@@ -30,7 +60,7 @@ def _header(path: Path) -> dict[str, str]:
     fields = {}
     for line in head.splitlines():
         key, colon, value = line.partition(":")
-        if colon and key.strip() in ("step", "expect", "cause", "needs"):
+        if colon and key.strip() in ("step", "expect", "cause", "needs", "triton"):
             fields[key.strip()] = value.strip()
     return fields
 
@@ -53,6 +83,48 @@ def entries(family: str | None = None) -> list[Entry]:
                     _alternatives(header["expect"]),
                     _alternatives(header.get("cause", "")),
                     _alternatives(header.get("needs", "")),
+                    SpecifierSet(header.get("triton", "")),
                 )
             )
     return found
+
+
+def why_not_here(entry: Entry, sandbox: Sandbox) -> str:
+    """Why a file cannot be judged as its header says on this machine; empty where it can."""
+    version = metadata.version("triton")
+    if not entry.triton.contains(version, prereleases=True):
+        return f"it is written for Triton {entry.triton}, and this is {version}"
+    layers = sandbox.layers()
+    if entry.needs and not any(layers[name].on for name in entry.needs):
+        reasons = [f"{name} is off: {layers[name].remark}" for name in entry.needs]
+        return "nothing here can hinder it: " + "; ".join(reasons)
+    return ""
+
+
+def grade(entry: Entry, sandbox: Sandbox, seed: int) -> StepResult:
+    """Grades a corpus file as the command line does."""
+    step = course.find_step(entry.step)
+    settings = grading.Settings(seed)
+    return grading.grade_step(read(entry.path), step, sandbox, settings, lambda *_: None)
+
+
+def verdict(entry: Entry, result: StepResult) -> Verdict:
+    """A result against the header. A file that may pass gets all points, any other does not."""
+    status = "passed" if result.passed else result.status
+    cause = result.hint.cause if result.hint else ""
+    full = result.points == result.max_points
+    return Verdict(
+        status,
+        cause,
+        tuple(sorted({check.kind for check in result.failed})),
+        status in entry.expect and full == result.passed,
+        cause in entry.causes if entry.family == "wrong" else True,
+    )
+
+
+def left_behind(sandbox: Sandbox) -> list:
+    """Processes that a graded file left and that do not end in a moment."""
+    deadline = time.monotonic() + END_SECONDS
+    while sandbox.leftovers() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return sandbox.leftovers()

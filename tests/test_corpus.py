@@ -1,15 +1,10 @@
 """The grader against every submission of the corpora: right, wrong, dishonest and hostile."""
 
-import time
-
 import pytest
-from corpus_files import entries
+from corpus_files import entries, grade, left_behind, verdict, why_not_here
+from seeds import SEED
 
 NAMED_RIGHTLY = 0.9  # share of the wrong kernels whose cause must be told
-
-
-def _status(result) -> str:
-    return "passed" if result.passed else result.status
 
 
 @pytest.fixture(scope="module")
@@ -18,22 +13,35 @@ def named():
     return {}
 
 
+@pytest.fixture
+def judged(sandbox):
+    """Grades a corpus file and holds it against its header: entry → result, verdict."""
+
+    def judge(entry):
+        reason = why_not_here(entry, sandbox)
+        if reason:
+            pytest.skip(reason)
+        result = grade(entry, sandbox, SEED)
+        return result, verdict(entry, result)
+
+    return judge
+
+
 @pytest.mark.parametrize("entry", entries("honest"), ids=lambda e: e.name)
-def test_honest_variants_pass(entry, grade_file):
-    result = grade_file(entry.path, entry.step)
-    assert result.passed, [(c.name, c.message) for c in result.checks if c.status != "passed"]
+def test_honest_variants_pass(entry, judged):
+    result, found = judged(entry)
+    assert found.expected, [(c.name, c.message) for c in result.failed]
     assert result.points == result.max_points
     assert result.hint is None
 
 
 @pytest.mark.parametrize("entry", entries("wrong"), ids=lambda e: e.name)
-def test_wrong_kernels_are_refused(entry, grade_file, named):
-    result = grade_file(entry.path, entry.step)
-    assert _status(result) in entry.expect
+def test_wrong_kernels_are_refused(entry, judged, named):
+    result, found = judged(entry)
+    assert found.expected, (found.status, entry.expect)
     assert result.points < result.max_points
-    failed = [c for c in result.checks if c.status not in ("passed", "not_measured")]
-    assert all(c.message for c in failed)
-    named[entry.name] = result.hint.cause in entry.causes
+    assert all(c.message for c in result.failed)
+    named[entry.name] = found.named
 
 
 def test_wrong_kernels_are_told_why(named):
@@ -44,39 +52,23 @@ def test_wrong_kernels_are_told_why(named):
 
 
 @pytest.mark.parametrize("entry", entries("dishonest"), ids=lambda e: e.name)
-def test_dishonest_submissions_are_refused(entry, grade_file, sandbox):
-    _skip_without_its_layers(entry, sandbox)
-    result = grade_file(entry.path, entry.step)
+def test_dishonest_submissions_are_refused(entry, judged):
+    result, found = judged(entry)
     assert not result.passed
-    assert _status(result) in entry.expect, [(c.status, c.message) for c in result.checks]
-    if _status(result) == "refused":
+    assert found.expected, [(c.status, c.message) for c in result.checks]
+    if found.status == "refused":
         assert result.points == 0
 
 
 @pytest.mark.parametrize("entry", entries("hostile"), ids=lambda e: e.name)
-def test_hostile_submissions_are_contained(entry, grade_file, sandbox):
-    _skip_without_its_layers(entry, sandbox)
-    result = grade_file(entry.path, entry.step)
+def test_hostile_submissions_are_contained(entry, judged, sandbox):
+    result, found = judged(entry)
     # Some do the work rightly and then misbehave: that may pass, and costs nobody else anything.
-    assert _status(result) in entry.expect, [(c.status, c.message) for c in result.checks]
+    assert found.expected, [(c.status, c.message) for c in result.checks]
     assert not any("Traceback" in c.message for c in result.checks)
-    _assert_nothing_left(sandbox)
+    assert left_behind(sandbox) == []
 
 
-def _skip_without_its_layers(entry, sandbox):
-    layers = sandbox.layers()
-    if entry.needs and not any(layers[name].on for name in entry.needs):
-        reasons = [f"{name} is off: {layers[name].remark}" for name in entry.needs]
-        pytest.skip("nothing here can hinder it: " + "; ".join(reasons))
-
-
-def _assert_nothing_left(sandbox):
-    deadline = time.monotonic() + 3
-    while sandbox.leftovers() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert sandbox.leftovers() == []
-
-
-def test_the_grader_works_after_all_that(grade_file):
-    entry = entries("honest")[0]
-    assert grade_file(entry.path, entry.step).passed
+def test_the_grader_works_after_all_that(judged):
+    _, found = judged(entries("honest")[0])
+    assert found.expected

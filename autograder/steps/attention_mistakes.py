@@ -173,6 +173,15 @@ def _overwritten(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.zeros_like(new)
 
 
+WRONG_FACTORS = (
+    _none,
+    lambda old, new: np.exp(new - old),  # turned over
+    lambda old, new: np.exp(2 * (old - new)),  # applied twice
+    lambda old, new: np.exp2(old - new),  # 2^z of a maximum in units of e^z
+    lambda old, new: np.exp((old - new) / LN_2),  # the reverse
+)
+
+
 def _stream(problem, tile, start=-np.inf, running=True, acc_factor=_right, sum_factor=_right):
     """Online softmax in fp32 with one thing changed.
 
@@ -212,7 +221,7 @@ def _wrong_streams(problem: Problem, tile: int):
     if scores.shape[3] <= tile:
         return
     yield "running_max_wrong", _stream(problem, tile, running=False)
-    for factor in (_none, lambda old, new: np.exp(new - old), lambda old, new: np.exp2(old - new)):
+    for factor in WRONG_FACTORS:
         yield "rescale_missing", _stream(problem, tile, acc_factor=factor)
         yield "rescale_missing", _stream(problem, tile, sum_factor=factor)
         yield "rescale_missing", _stream(problem, tile, acc_factor=factor, sum_factor=factor)
@@ -250,23 +259,28 @@ def _wrong_heads(problem: Problem, q: Operand, k: Operand, v: Operand):
     """Heads and batches that read what belongs to others."""
     heads, groups = problem.q.shape[1], k.values.shape[1]
     wide = {o.name: o.values.astype(np.float64) for o in (q, k, v)}
-    if groups != heads:
-        for of_head in (np.arange(heads) % groups, np.minimum(np.arange(heads), groups - 1)):
-            yield (
-                "gqa_mapping",
-                attend(problem.but(k=wide["k"][:, of_head], v=wide["v"][:, of_head])),
-            )
-            yield "gqa_mapping", attend(problem.but(k=wide["k"][:, of_head]))
-            yield "gqa_mapping", attend(problem.but(v=wide["v"][:, of_head]))
     for axis in (0, 1):
         if problem.q.shape[axis] > 1:
             for names in ("q", "k", "v", "kv", "qkv"):
                 first = {n: _first_everywhere(repeat(wide[n], heads), axis) for n in names}
                 yield "head_or_batch_offset", attend(problem.but(**first))
+    # h // Hkv is head 0 for every query where no head is shared. An offset left out reads it too, and
+    # comes first: the cases with shared heads decide between the two.
+    head = np.arange(heads)
+    shared = (head % groups, np.minimum(head, groups - 1)) if groups != heads else ()
+    for of_head in (*shared, head // groups):
+        for names in ("kv", "k", "v"):
+            yield "gqa_mapping", attend(problem.but(**{n: _heads(wide[n], of_head) for n in names}))
     if problem.q.shape[0] > 1 and problem.q.shape[1] > 1:
         for operands in ((q,), (k,), (v,), (k, v), (q, k, v)):
             swapped = {o.name: repeat(_batch_and_head_swapped(o), heads) for o in operands}
             yield "head_or_batch_offset", attend(problem.but(**swapped))
+
+
+def _heads(x: np.ndarray, of_head: np.ndarray) -> np.ndarray:
+    """The key head that each query head reads, NaN where there is no such head."""
+    there = of_head < x.shape[1]
+    return np.where(there[:, None, None], x[:, np.where(there, of_head, 0)], np.nan)
 
 
 def _first_everywhere(x: np.ndarray, axis: int) -> np.ndarray:
