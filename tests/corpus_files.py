@@ -24,8 +24,9 @@ END_SECONDS = 3  # for the processes of a hostile file to be gone
 class Entry:
     """One corpus file. `expect` and `causes` are the alternatives that its header allows.
 
-    `needs` are layers of isolation of which one must be on for the file to be judged so, `triton`
-    the versions of Triton that it is written for.
+    `told` is the cause that the grader names in place of these, where it is known to miss them. `needs`
+    are layers of isolation of which one must be on for the file to be judged so, `triton` the versions
+    of Triton that it is written for.
     """
 
     path: Path
@@ -33,6 +34,7 @@ class Entry:
     step: str
     expect: tuple[str, ...]
     causes: tuple[str, ...]
+    told: str
     needs: tuple[str, ...]
     triton: SpecifierSet
 
@@ -60,7 +62,7 @@ def _header(path: Path) -> dict[str, str]:
     fields = {}
     for line in head.splitlines():
         key, colon, value = line.partition(":")
-        if colon and key.strip() in ("step", "expect", "cause", "needs", "triton"):
+        if colon and key.strip() in ("step", "expect", "cause", "told", "needs", "triton"):
             fields[key.strip()] = value.strip()
     return fields
 
@@ -82,6 +84,7 @@ def entries(family: str | None = None) -> list[Entry]:
                     header["step"],
                     _alternatives(header["expect"]),
                     _alternatives(header.get("cause", "")),
+                    header.get("told", ""),
                     _alternatives(header.get("needs", "")),
                     SpecifierSet(header.get("triton", "")),
                 )
