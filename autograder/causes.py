@@ -169,6 +169,8 @@ CAUSES = {
         "Keep the accumulator in float32 (`tl.zeros(..., dtype=tl.float32)`, and no `out_dtype` in "
         "`tl.dot`) and cast once, after the loop: float16 loses the small terms of a long sum.",
         "accumulator",
+        "Convert both factors to float32 before they are multiplied (`a[i, k].float()`), and add up in "
+        "float32 or in a Python number: 16 bits lose the small terms of a long sum.",
     ),
     "low_precision_input": Cause(
         "float32 inputs were cut to fewer bits on the way. Load and multiply them as they are.",
@@ -257,11 +259,11 @@ CAUSES = {
     "reuse_ignored": Cause(
         "A block is loaded once and used for a whole block of C. An element of A is loaded once for "
         "each column of blocks, not once for each column.",
-        "k-loop",
+        "programs",
     ),
     "operand_missing": Cause(
         "Both operands are loaded: count the elements of A and those of B, and nothing of C.",
-        "k-loop",
+        "programs",
     ),
     "padded_keys_counted": Cause(
         "A masked load gives keys of 0, and a score of 0 is a score like any other. Set the scores of "
@@ -367,6 +369,13 @@ CAUSES = {
 
 # Chapters whose sections have other names than the topic.
 TOPICS = {
+    3: {
+        "output": "start", "grid": "blocks", "programs": "traffic", "pointer-grids": "blocks",
+        "strides": "start", "int64": "traffic", "masks": "edges", "identity": "edges",
+        "k-loop": "blocks", "accumulator": "accumulate", "epilogue": "accumulate",
+        "stability": "accumulate", "merge": "accumulate", "rescale": "accumulate",
+        "causal": "edges", "heads": "blocks",
+    },
     4: {
         "start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs",
         "identity": "masks", "stability": "programs", "merge": "programs", "rescale": "programs",

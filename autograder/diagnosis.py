@@ -341,6 +341,7 @@ LOOP_RULES = (
     _raised,
     _same_as_a_known_mistake,
     _nan_as_a_known_mistake,
+    _rounding,
 )
 
 

@@ -24,7 +24,8 @@ import torch
 #
 # $$C_{ij} = \sum_{k=0}^{K-1} A_{ik} B_{kj}.$$
 #
-# - The result is a new tensor of shape (M, N) and dtype float32, whatever the dtype of the inputs.
+# - The result is a new tensor of shape (M, N) and dtype float32. The inputs are float32 or float16,
+#   and are converted to float32 before they are multiplied.
 # - K may be 0: then there is nothing to add up, and C is all zeros.
 # - Write the loops yourself. Adding, multiplying and slicing tensors is fine; `@`, `torch.matmul`,
 #   `torch.dot` and NumPy are not.
@@ -47,7 +48,7 @@ import torch
 # <details>
 # <summary>Hint 3: the line inside the loops</summary>
 #
-# `c[i, j] += a[i, k] * b[k, j]`
+# `c[i, j] += a[i, k].float() * b[k, j].float()`
 #
 # </details>
 
@@ -62,7 +63,7 @@ def naive_matmul(a, b):
     for i in range(M):
         for j in range(N):
             for k in range(K):
-                c[i, j] += a[i, k] * b[k, j]
+                c[i, j] += a[i, k].float() * b[k, j].float()
     return c
     ### END SOLUTION
 
@@ -126,7 +127,7 @@ def blockwise_matmul(a, b, block_size):
                 for i in range(i0, min(i0 + block_size, M)):
                     for j in range(j0, min(j0 + block_size, N)):
                         for k in range(k0, min(k0 + block_size, K)):
-                            c[i, j] += a[i, k] * b[k, j]
+                            c[i, j] += a[i, k].float() * b[k, j].float()
     ### END SOLUTION
     return c
 

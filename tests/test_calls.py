@@ -428,7 +428,7 @@ def naive_matmul(a, b):
     for i in range(a.shape[0]):
         for j in range(b.shape[1]):
             for k in range(a.shape[1]):
-                c[i, j] += a[i, k] * b[k, j]
+                c[i, j] += a[i, k].float() * b[k, j].float()
     {after}
     return c
 """

@@ -18,5 +18,5 @@ def blockwise_matmul(a, b, block_size):
                 for i in range(m * block_size, (m + 1) * block_size):
                     for j in range(n * block_size, (n + 1) * block_size):
                         for k in range(p * block_size, (p + 1) * block_size):
-                            c[i, j] += a[i, k] * b[k, j]
+                            c[i, j] += a[i, k].float() * b[k, j].float()
     return c

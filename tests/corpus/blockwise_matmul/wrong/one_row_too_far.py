@@ -18,5 +18,5 @@ def blockwise_matmul(a, b, block_size):
                 for i in range(i0, min(i0 + block_size + 1, M)):
                     for j in range(j0, min(j0 + block_size, N)):
                         for k in range(k0, min(k0 + block_size, K)):
-                            c[i, j] += a[i, k] * b[k, j]
+                            c[i, j] += a[i, k].float() * b[k, j].float()
     return c

@@ -15,5 +15,5 @@ def naive_matmul(a, b):
     for i in range(M):
         for j in range(N):
             for k in range(1, K):
-                c[i, j] += a[i, k] * b[k, j]
+                c[i, j] += a[i, k].float() * b[k, j].float()
     return c

@@ -15,5 +15,5 @@ def naive_matmul(a, b):
     for i in range(M - 1):
         for j in range(N):
             for k in range(K):
-                c[i, j] += a[i, k] * b[k, j]
+                c[i, j] += a[i, k].float() * b[k, j].float()
     return c
