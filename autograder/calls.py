@@ -127,21 +127,22 @@ def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
     cause = next((c for c in FIRST if c in told), "") or _known_mistake(failed, step)
     cause = cause or next((c for c in LAST if c in told), step.task.otherwise)
     place = next((e.place for e in failed if e.place), "")
-    seen = ""
-    if len(failed) < len(evidence):
-        quoted = ", ".join(f"“{e.case.name}”" for e in failed)
-        seen = f"Your function is right except in: {quoted}."
+    seen = diagnosis.except_in(evidence, failed)
     return diagnosis.hint_for(cause, step, seen, f"Look at {place}." if place else "")
 
 
 def _known_mistake(failed: list[Evidence], step: course.Step) -> str:
-    """The cause whose wrong function returns what came, call by call, in the most cases."""
+    """The cause whose wrong function returns what came, call by call, in most of the failed cases.
+
+    In one alone it may be chance: numbers are few.
+    """
     votes: Counter[str] = Counter()
     for e in failed:
         if isinstance(e.outcome.account, Called) and e.outcome.account.outcomes:
             found = [cause for cause, wrong in step.task.mistakes if _same(e, wrong)]
             votes.update(list(dict.fromkeys(found)))  # in order: of equals, the first wins
-    return votes.most_common(1)[0][0] if votes else ""
+    cause, cases = next(iter(votes.most_common(1)), ("", 0))
+    return cause if 2 * cases > len(failed) else ""
 
 
 def _same(e: Evidence, wrong) -> bool:

@@ -79,6 +79,8 @@ CAUSES = {
         "Allocate the result with the dtype that the step asks for, for example "
         "`torch.empty(..., dtype=x.dtype, device=x.device)`; `tl.store` casts to it.",
         "output",
+        "Make the result with the dtype that the step asks for: "
+        "`torch.zeros(M, N, dtype=torch.float32)`.",
     ),
     "wrong_shape": Cause(
         "Return a new, contiguous tensor of exactly the shape asked for: rows first, then columns.",
@@ -135,6 +137,8 @@ CAUSES = {
         "The last, partial tile along K is never added. Loop `for k in range(0, K, BLOCK_K)` or "
         "`range(tl.cdiv(K, BLOCK_K))`, and mask the last step.",
         "k-loop",
+        "Every k from 0 to K - 1 belongs to the sum. With blocks, loop `for k0 in range(0, K, "
+        "block_size)` and end each block at `min(k0 + block_size, K)`.",
     ),
     "k_loop_missing": Cause(
         "One tile along K is not the whole sum. Loop over K in steps of BLOCK_K and add up.",
@@ -144,21 +148,29 @@ CAUSES = {
         "Each step must read the next tile: advance the pointers by BLOCK_K times the stride along "
         "K, or compute the offsets from k. Check both operands.",
         "k-loop",
+        "Inside a block, the index along K is the block's first k plus the position in the block. "
+        "Check it in both operands.",
     ),
     "accumulator_overwritten": Cause(
         "Add to the accumulator (`acc += tl.dot(a, b)` or `acc = tl.dot(a, b, acc)`); do not assign "
         "the product of one step to it.",
         "accumulator",
+        "Add each product to what is there (`+=`); do not assign it, and do not start again at zero in "
+        "each block along K.",
     ),
     "accumulator_not_zeroed": Cause(
         "Start the accumulator at zero for every tile, before the loop over K; and where programs add "
         "to the output, allocate it with zeros.",
         "accumulator",
+        "Every element of the result is a sum of its own, and begins at zero: `torch.zeros`, not "
+        "`torch.empty`, and a running sum that is set to 0 for each element.",
     ),
     "low_precision_accumulator": Cause(
         "Keep the accumulator in float32 (`tl.zeros(..., dtype=tl.float32)`, and no `out_dtype` in "
         "`tl.dot`) and cast once, after the loop: float16 loses the small terms of a long sum.",
         "accumulator",
+        "Convert both factors to float32 before they are multiplied (`a[i, k].float()`), and add up in "
+        "float32 or in a Python number: 16 bits lose the small terms of a long sum.",
     ),
     "low_precision_input": Cause(
         "float32 inputs were cut to fewer bits on the way. Load and multiply them as they are.",
@@ -183,6 +195,8 @@ CAUSES = {
         "One dimension stands where another is meant (M for N, rows for columns, or one block size "
         "for another). Write beside each offset which dimension it walks along.",
         "pointer-grids",
+        "One dimension stands where another is meant (M for N, rows for columns). Write beside each "
+        "index which dimension it walks along: a[i, k] and b[k, j].",
     ),
     "max_not_subtracted": Cause(
         "exp(89) is too large for float32 and exp(-104) is 0. Subtract the maximum of the row from "
@@ -233,6 +247,23 @@ CAUSES = {
         "The last, partial block of a row is left out. Loop `for start in range(0, C, BLOCK)` and "
         "mask the last turn.",
         "masks",
+        "What is left at the end is left out. Round the number of blocks up; in a loop, "
+        "`range(0, n, block_size)` reaches the last, partial block, which ends at "
+        "`min(start + block_size, n)`.",
+    ),
+    "padding_counted": Cause(
+        "A block at the edge holds only what is left of the matrix: count the elements that exist, "
+        "not whole blocks.",
+        "masks",
+    ),
+    "reuse_ignored": Cause(
+        "A block is loaded once and used for a whole block of C. An element of A is loaded once for "
+        "each column of blocks, not once for each column.",
+        "programs",
+    ),
+    "operand_missing": Cause(
+        "Both operands are loaded: count the elements of A and those of B, and nothing of C.",
+        "programs",
     ),
     "padded_keys_counted": Cause(
         "A masked load gives keys of 0, and a score of 0 is a score like any other. Set the scores of "
@@ -338,6 +369,13 @@ CAUSES = {
 
 # Chapters whose sections have other names than the topic.
 TOPICS = {
+    3: {
+        "output": "start", "grid": "blocks", "programs": "traffic", "pointer-grids": "blocks",
+        "strides": "start", "int64": "traffic", "masks": "edges", "identity": "edges",
+        "k-loop": "blocks", "accumulator": "accumulate", "epilogue": "accumulate",
+        "stability": "accumulate", "merge": "accumulate", "rescale": "accumulate",
+        "causal": "edges", "heads": "blocks",
+    },
     4: {
         "start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs",
         "identity": "masks", "stability": "programs", "merge": "programs", "rescale": "programs",

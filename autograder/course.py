@@ -11,6 +11,7 @@ from pathlib import Path
 
 from autograder.steps import (
     attention,
+    blockwise,
     elementwise,
     matmul,
     matmul_variants,
@@ -42,6 +43,9 @@ class Step:
 
 
 STEPS = (
+    Step("naive_matmul", 3, "blockwise_matmul", 4, False, blockwise.naive_matmul),
+    Step("blockwise_matmul", 3, "blockwise_matmul", 6, False, blockwise.blockwise_matmul),
+    Step("blockwise_loads", 3, "blockwise_matmul", 4, False, blockwise.blockwise_loads),
     Step("vector_add", 4, "first_kernels", 4, True, elementwise.vector_add),
     Step("scale_rows", 4, "first_kernels", 6, True, elementwise.scale_rows),
     Step("transpose", 4, "first_kernels", 10, True, transposing.transpose),

@@ -48,13 +48,14 @@ def diagnose(evidence: list[Evidence], step: course.Step) -> Hint | None:
     failed = [e for e in evidence if e.failed]
     if not failed:
         return None
-    for rule in RULES:
+    for rule in RULES if step.task.kernel else LOOP_RULES:
         cause = rule(evidence, failed, step)
         if cause:
             break
     else:
         cause = step.task.otherwise
-    return hint_for(cause, step, _scope(evidence, failed), _where(failed, cause))
+    scope = _scope(evidence, failed) if step.task.kernel else except_in(evidence, failed)
+    return hint_for(cause, step, scope, _where(failed, cause))
 
 
 def hint_for(cause: str, step: course.Step, seen: str = "", where: str = "") -> Hint:
@@ -107,7 +108,8 @@ def _nan_as_a_known_mistake(evidence, failed, step) -> str:
 def _most_votes(failed, step, telling) -> str:
     votes: Counter[str] = Counter()
     for e in _with_wrong_values(failed):
-        if not e.unwritten.any() and e.case.focus != "int64":
+        told_apart = step.task.kernel and e.unwritten.any()  # by the rules on holes
+        if not told_apart and e.case.focus != "int64":
             answers = step.task.hypotheses(e.case, tiles_of(e))
             with np.errstate(all="ignore"):  # wrong answers overflow and divide by zero
                 found = [c for c, a in answers if _equal(e, a) and telling(e, a)]
@@ -333,6 +335,15 @@ RULES: tuple[Callable[[list[Evidence], list[Evidence], course.Step], str], ...] 
     _only_some_cases,
 )
 
+# Those for steps without a kernel: there are no launches, tiles and addresses to look at.
+LOOP_RULES = (
+    _plain,
+    _raised,
+    _same_as_a_known_mistake,
+    _nan_as_a_known_mistake,
+    _rounding,
+)
+
 
 # --- looking at evidence ----------------------------------------------------------------------
 
@@ -501,9 +512,19 @@ def _scope(evidence: list[Evidence], failed: list[Evidence]) -> str:
         tile = _tile_along(names[ragged[0]], failed) if len(ragged) == 1 else "its tile"
         either = " or ".join(names[d] for d in ragged)
         return f"Your kernel is right except when {either} is not a multiple of {tile}."
+    return f"Your kernel is right except in: {_quoted(failed)}."
+
+
+def except_in(evidence: list[Evidence], failed: list[Evidence]) -> str:
+    """ "Your function is right except in: “ragged K”." or nothing where the first, plain case fails."""
+    if evidence[0].failed:
+        return ""
+    return f"Your function is right except in: {_quoted(failed)}."
+
+
+def _quoted(failed: list[Evidence]) -> str:
     quoted = ", ".join(f"“{e.case.name}”" for e in failed[:4])
-    more = f" and {len(failed) - 4} more" if len(failed) > 4 else ""
-    return f"Your kernel is right except in: {quoted}{more}."
+    return f"{quoted} and {len(failed) - 4} more" if len(failed) > 4 else quoted
 
 
 def _is_ragged(e: Evidence, name: str) -> bool:

@@ -148,7 +148,7 @@ def _run_battery(
     """
     cases = battery(step, settings.seed)
     code = submission.payload(step.name)
-    judge = Judge(submission, step.name)
+    judge = Judge(submission, step.name, step.task.kernel)
     orders = np.random.default_rng([settings.seed, 1]).integers(2**31, size=len(cases))
     done = total = 0
 
@@ -164,6 +164,7 @@ def _run_battery(
                     "more": list(asked.case.more),
                     "named": asked.case.named,
                     "allowed": sorted(step.task.allowed),
+                    "kernel": step.task.kernel,
                     "order": order,
                     "fill": fill,
                     "tuning": {

@@ -18,7 +18,7 @@ from autograder.sandbox import Outcome
 from autograder.steps.case import Case
 from autograder.submission import Submission
 
-OWN_WORK = "The work of this step must be done by your own kernel."
+OWN_WORK = "The work of this step must be done by your own {}."
 MAP_BLOCKS = 16  # an error map has at most this many blocks a side
 
 
@@ -64,9 +64,11 @@ class Evidence:
 class Judge:
     """Judges the cases of one step of one submission."""
 
-    def __init__(self, submission: Submission, step_name: str):
+    def __init__(self, submission: Submission, step_name: str, kernel: bool = True):
+        """`kernel`: whether the work must be a kernel's, as in Task."""
         self.submission = submission
         self.step_name = step_name
+        self.own_work = OWN_WORK.format("kernel" if kernel else "loops")
 
     def judge(self, case: Case, arena: Arena, outcome: Outcome) -> Evidence:
         """The verdict on one run. Never raises for anything that the run did."""
@@ -142,7 +144,7 @@ class Judge:
             return False
         text = f"{refusal.used_as} was made by {refusal.what}"
         text += self._quote(refusal.place) or "."
-        text = f"{text[0].upper()}{text[1:]} {OWN_WORK}"
+        text = f"{text[0].upper()}{text[1:]} {self.own_work}"
         evidence.check.kind = "integrity"
         return self._set(evidence, "refused", "library_call", text, self._at(refusal.place))
 
@@ -209,7 +211,7 @@ class Judge:
             check.status, check.message = "failed", " ".join(sentences)
         elif account.no_kernel and case.expected.size:
             check.kind = "integrity"
-            text = f"The result is right, but no kernel of yours wrote it. {OWN_WORK}"
+            text = f"The result is right, but no kernel of yours wrote it. {self.own_work}"
             self._set(evidence, "refused", "library_call", text)
 
     def _describe_violation(self, violation: Violation) -> str:

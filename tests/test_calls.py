@@ -64,7 +64,7 @@ def test_the_first_wrong_call_is_told_as_a_beginner_would_write_it(grade_source)
     assert f"{(tall - group) * broad} of {tall * broad} calls are wrong." in wrong.message
     assert "Tile (0, 0) has" in wrong.message
     assert result.hint.cause == "group_map_wrong"
-    assert "except in: “whole groups”, “short last group”" in result.hint.text
+    assert "except in" not in result.hint.text  # the plain case is wrong as well
     assert result.points == 1  # a group larger than the grid is right
 
 
@@ -417,6 +417,56 @@ def test_a_name_of_a_type_is_no_type():
 def test_an_answer_too_large_to_hand_over_is_a_wrong_one(grade):
     result = grade("def f():\n    return [0] * 10**7\n", case(Call((), [0])))
     assert result.status == "failed" and "too large to hand over" in message(result)
+
+
+# --- loops over tensors -----------------------------------------------------------------------
+
+LOOPS = """\
+import torch
+def naive_matmul(a, b):
+    c = torch.zeros(a.shape[0], b.shape[1])
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k].float() * b[k, j].float()
+    {after}
+    return c
+"""
+
+
+def test_loops_need_no_kernel_and_are_not_compiled(grade_source):
+    result = grade_source(LOOPS.format(after="print(c, c.mean())"), "naive_matmul")
+    assert result.passed and result.xray == []
+    assert {c.kind for c in result.checks} == {"correctness"}
+
+
+@pytest.mark.parametrize(
+    ("product", "operator"),
+    [
+        ("torch.matmul(a, b)", "mm"),
+        ("torch.tensordot(a, b, 1)", "mm"),
+        ("torch.einsum('ik,kj->ij', a, b)", "bmm"),
+        ("a.mv(b[:, 0])", "mv"),
+        ("torch.addmm(c, a, b)", "addmm"),
+        ("torch.inner(a, b.T)", "mm"),
+        ("torch.nn.functional.conv1d(a[None], b.T[:, :, None].transpose(1, 2)[:, :1])", "convolution"),
+    ],
+)  # fmt: skip
+def test_a_library_product_beside_the_loops_is_refused(product, operator, grade_source):
+    source = LOOPS.format(after=f"a, b = a.float(), b.float(); {product}")
+    result = grade_source(source, "naive_matmul")
+    assert result.status == "refused" and result.points == 0
+    assert f"torch.{operator}" in message(result) and "your own loops" in message(result)
+    assert result.hint.cause == "library_call" and "kernel" not in result.hint.text
+
+
+def test_a_wrong_loop_is_told_without_words_of_kernels(grade_source):
+    source = LOOPS.format(after="pass").replace("range(a.shape[1])", "range(1, a.shape[1])")
+    result = grade_source(source, "naive_matmul")
+    assert result.hint.cause == "k_tail_dropped" and "kernel" not in result.hint.text
+    short = LOOPS.format(after="pass").replace("for i", "assert b.numel()\n    for i", 1)
+    text = grade_source(short, "naive_matmul").hint.text
+    assert text.startswith("Your function is right except in: “nothing to add up”.")
 
 
 # --- beside the grading -----------------------------------------------------------------------

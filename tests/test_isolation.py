@@ -67,6 +67,7 @@ def run_in(arena: Arena, sandbox: Sandbox, body: str, seconds: float = 20) -> Ou
         "more": [],
         "named": {},
         "allowed": [],
+        "kernel": True,
         "order": None,
         "fill": math.nan,
         "tuning": {"config": None, "winner": 0, "rehearse": False},

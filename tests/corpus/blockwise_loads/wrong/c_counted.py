@@ -1,0 +1,12 @@
+"""The elements of C are counted as well.
+
+step: blockwise_loads
+expect: failed
+cause: operand_missing
+"""
+
+
+def blockwise_loads(M, N, K, block_size):
+    blocks_m = -(-M // block_size)
+    blocks_n = -(-N // block_size)
+    return M * K * blocks_n + K * N * blocks_m + M * N

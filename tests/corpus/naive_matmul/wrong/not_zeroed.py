@@ -1,0 +1,19 @@
+"""The result is allocated without zeros and added to.
+
+step: naive_matmul
+expect: failed
+cause: accumulator_not_zeroed
+"""
+
+import torch
+
+
+def naive_matmul(a, b):
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty(M, N, dtype=torch.float32)
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                c[i, j] += a[i, k].float() * b[k, j].float()
+    return c

@@ -1,0 +1,19 @@
+"""Column k of B is taken for row k.
+
+step: naive_matmul
+expect: failed|error
+cause: crashed|tile_dimensions_confused
+"""
+
+import torch
+
+
+def naive_matmul(a, b):
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.zeros(M, N, dtype=torch.float32)
+    for i in range(M):
+        for j in range(N):
+            for k in range(K):
+                c[i, j] += a[i, k].float() * b[j, k].float()
+    return c
