@@ -6,7 +6,7 @@
 PY     := .venv/bin/python
 STAMPS := _build/.stamps
 
-CODE := $(shell find autograder solutions -name '*.py')
+CODE := $(shell find autograder solutions -name '*.py') $(wildcard book/measurements/*.json)
 BOOK := _config.yml $(shell find book -type f)
 
 .PHONY: course test corpus book exercises FORCE
@@ -42,8 +42,8 @@ exercises: .venv/.stamps/course
 .venv/.stamps/test: .venv/.stamps/course FORCE
 	@scripts/setup.sh test
 
-# Executed pages are cached under a key of their code cells alone. Whatever those cells import may
-# have changed too, so the cache goes whenever the code or the installed set does.
+# Executed pages are cached under a key of their code cells alone. Whatever those cells import or read
+# may have changed too, so the cache goes whenever the code or the installed set does.
 $(STAMPS)/code: .venv/.stamps/course $(CODE)
 	rm -rf _build/.jupyter_cache
 	@mkdir -p $(@D) && touch $@

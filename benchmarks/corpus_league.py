@@ -20,8 +20,9 @@ from corpus_run import JOURNAL, misnamed, options, other_than_asked, run, sample
 from naive_grader import TESTS
 from recording import MEASUREMENTS, write
 from resumable import Journal, bar, key
+from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 NAIVE = Path(__file__).parent / "naive_grader.py"
 
@@ -76,9 +77,11 @@ def seen_by(verdicts: list[dict]) -> dict[str, int]:
 
 
 def show(rows: list[dict]) -> None:
-    """The league table on a terminal."""
-    shown = Table("step", "wrong killed", "named", "honest", "dishonest", "hostile",
-                  "naive: wrong", "honest", "dishonest")  # fmt: skip
+    """The league table on a terminal: files judged rightly, of all."""
+    names = ("wrong", "named", "honest", "dishon.", "hostile", "naive wrong", "honest", "dishon.")
+    shown = Table(
+        Column("step", no_wrap=True), *names, box=SIMPLE, pad_edge=False, collapse_padding=True
+    )
 
     def share(row: dict, corpus: str, right: str = "right", files: str = "files") -> str:
         cell = row.get(corpus, {})
