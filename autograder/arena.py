@@ -47,6 +47,8 @@ def _strides(operand: Operand) -> tuple[int, ...]:
             return (*outer, column, row)
         case "padded":
             return dense((*shape[:-1], shape[-1] + PADDING))
+        case "sliced" if len(shape) == 1:
+            return (2,)
         case "sliced":
             *outer, row, _ = dense((*shape[:-2], 2 * shape[-2], 2 * shape[-1] + 2))
             return (*outer, 2 * row, 2)

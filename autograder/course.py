@@ -17,6 +17,7 @@ from autograder.steps import (
     matmul_variants,
     program_order,
     rows,
+    streams,
     transposing,
 )
 from autograder.steps.calls import CallTask
@@ -57,7 +58,9 @@ STEPS = (
     Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
     Step("group_major", 8, "group_major", 4, False, program_order.group_major),
     Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),
+    Step("merge", 11, "online_softmax", 6, False, streams.merge),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
+    Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
     Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),
     Step("split_k_matmul", 14, "persistent_matmul", 10, True, matmul_variants.split_k_matmul),

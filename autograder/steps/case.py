@@ -24,7 +24,7 @@ class Operand:
     `values` is a NumPy array (1-D to 4-D) of the argument's own type; for bfloat16, which NumPy
     lacks, float32 numbers that it can hold, and `dtype` says so. `layout` says how it lies
     in memory: `contiguous`; `transposed` (the last two strides swapped); `padded` (row stride
-    larger than a row); `sliced` (every second element of every second row); `bnhd` (a 4-D tensor
+    larger than a row); `sliced` (every second element, of every second row); `bnhd` (a 4-D tensor
     whose two middle axes are exchanged in memory, as a projection leaves attention's heads). Two
     concern the leading axis, which is the first with more than one entry: `expanded` (its first
     entry repeated by stride 0; `values` must then have equal entries); `far` (entries so far apart

@@ -5,7 +5,6 @@ expect: failed|error
 attack: the worked example learnt by heart
 """
 
-
 TABLE = {(p, 3, 3, 2): (m, n) for p, (m, n) in enumerate([(0, 0), (1, 0), (0, 1), (1, 1)])}
 
 

@@ -19,8 +19,20 @@ def tile_of(pid, tiles_m, tiles_n, GROUP: tl.constexpr):
 
 @triton.jit
 def product_kernel(
-    A, B, C, M, N, K, a0, a1, b0, b1,
-    TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr, GROUP: tl.constexpr,
+    A,
+    B,
+    C,
+    M,
+    N,
+    K,
+    a0,
+    a1,
+    b0,
+    b1,
+    TM: tl.constexpr,
+    TN: tl.constexpr,
+    TK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     pid = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
     tile_m, tile_n = tile_of(pid, tl.cdiv(M, TM), tl.cdiv(N, TN), GROUP)
@@ -39,7 +51,5 @@ def grouped_matmul(a, b):
     (M, K), N = a.shape, b.shape[1]
     c = a.new_empty((M, N))
     grid = (triton.cdiv(M, 32), triton.cdiv(N, 128))
-    product_kernel[grid](
-        a, b, c, M, N, K, *a.stride(), *b.stride(), TM=32, TN=128, TK=64, GROUP=3
-    )
+    product_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride(), TM=32, TN=128, TK=64, GROUP=3)
     return c

@@ -20,8 +20,20 @@ def tile_of(pid, tiles_m, tiles_n, GROUP: tl.constexpr):
 
 @triton.jit
 def product_kernel(
-    A, B, C, M, N, K, a0, a1, b0, b1,
-    TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr, GROUP: tl.constexpr,
+    A,
+    B,
+    C,
+    M,
+    N,
+    K,
+    a0,
+    a1,
+    b0,
+    b1,
+    TM: tl.constexpr,
+    TN: tl.constexpr,
+    TK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     tile_m, tile_n = tile_of(tl.program_id(0), tl.cdiv(M, TM), tl.cdiv(N, TN), GROUP)
     m = tile_m * TM + tl.arange(0, TM).to(tl.int64)[:, None]

@@ -24,7 +24,9 @@ def online_kernel(x_ptr, out_ptr, C, stride_r, stride_c, BLOCK: tl.constexpr):
         new_m = tl.maximum(m, tl.max(x, axis=0))
         base = tl.where(new_m == float("-inf"), 0.0, new_m)
         m = new_m
-        total = total * tl.exp(tl.where(m == float("-inf"), 0.0, m) - base) + tl.sum(tl.exp(x - base), axis=0)
+        total = total * tl.exp(tl.where(m == float("-inf"), 0.0, m) - base) + tl.sum(
+            tl.exp(x - base), axis=0
+        )
     for start in range(0, C, BLOCK):
         offsets = (start + cols) * stride_c
         x = tl.load(row_ptr + offsets, mask=cols < C - start, other=float("-inf"))

@@ -11,8 +11,20 @@ import triton.language as tl
 
 @triton.jit
 def worker(
-    A, B, C, M, N, K, a0, a1, b0, b1,
-    TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr, GROUP: tl.constexpr,
+    A,
+    B,
+    C,
+    M,
+    N,
+    K,
+    a0,
+    a1,
+    b0,
+    b1,
+    TM: tl.constexpr,
+    TN: tl.constexpr,
+    TK: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     tiles_m = tl.cdiv(M, TM)
     tiles_n = tl.cdiv(N, TN)
@@ -41,7 +53,5 @@ def persistent_matmul(a, b):
     c = a.new_empty((M, N))
     tiles = triton.cdiv(M, 128) * triton.cdiv(N, 32)
     programs = min(tiles, 6)
-    worker[(programs,)](
-        a, b, c, M, N, K, *a.stride(), *b.stride(), TM=128, TN=32, TK=64, GROUP=4
-    )
+    worker[(programs,)](a, b, c, M, N, K, *a.stride(), *b.stride(), TM=128, TN=32, TK=64, GROUP=4)
     return c

@@ -12,9 +12,22 @@ import triton.language as tl
 
 @triton.jit
 def persistent_kernel(
-    a_ptr, b_ptr, c_ptr, M, N, K,
-    stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr,
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    stride_cm,
+    stride_cn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
     NUM_SMS: tl.constexpr,
 ):
     start_pid = tl.program_id(axis=0)
@@ -23,7 +36,12 @@ def persistent_kernel(
     num_tiles = num_pid_m * num_pid_n
     num_pid_in_group = GROUP_M * num_pid_n
     a_rows = (start_pid // num_pid_in_group * GROUP_M) * BLOCK_M
-    a_rows += start_pid % num_pid_in_group % min(num_pid_m - start_pid // num_pid_in_group * GROUP_M, GROUP_M) * BLOCK_M
+    a_rows += (
+        start_pid
+        % num_pid_in_group
+        % min(num_pid_m - start_pid // num_pid_in_group * GROUP_M, GROUP_M)
+        * BLOCK_M
+    )
     m = a_rows + tl.arange(0, BLOCK_M).to(tl.int64)
     for tile_id in range(start_pid, num_tiles, NUM_SMS):
         group_id = tile_id // num_pid_in_group
@@ -63,8 +81,22 @@ def persistent_matmul(a, b):
     tiles = triton.cdiv(M, BLOCK_M) * triton.cdiv(N, BLOCK_N)
     programs = min(sm_count(a.device), tiles)
     persistent_kernel[(programs,)](
-        a, b, c, M, N, K,
-        a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
-        BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=32, GROUP_M=8, NUM_SMS=programs,
+        a,
+        b,
+        c,
+        M,
+        N,
+        K,
+        a.stride(0),
+        a.stride(1),
+        b.stride(0),
+        b.stride(1),
+        c.stride(0),
+        c.stride(1),
+        BLOCK_M=BLOCK_M,
+        BLOCK_N=BLOCK_N,
+        BLOCK_K=32,
+        GROUP_M=8,
+        NUM_SMS=programs,
     )
     return c

@@ -6,6 +6,5 @@ attack: library reduction in place of a kernel
 """
 
 
-
 def row_max(x):
     return x.amax(dim=1)

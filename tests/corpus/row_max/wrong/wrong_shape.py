@@ -17,9 +17,7 @@ def row_max_kernel(x_ptr, out_ptr, C, stride_r, stride_c, BLOCK: tl.constexpr):
     best = tl.full((BLOCK,), float("-inf"), tl.float32)
     for start in range(0, C, BLOCK):
         offsets = (start + cols) * stride_c
-        x = tl.load(
-            x_ptr + row * stride_r + offsets, mask=cols < C - start, other=float("-inf")
-        )
+        x = tl.load(x_ptr + row * stride_r + offsets, mask=cols < C - start, other=float("-inf"))
         best = tl.maximum(best, x.to(tl.float32))
     tl.store(out_ptr + row, tl.max(best, axis=0))
 

@@ -18,7 +18,9 @@ def softmax_kernel(x_ptr, out_ptr, R, C, stride_r, stride_c, BLOCK: tl.constexpr
         x = tl.load(x_ptr + row * stride_r + cols * stride_c, mask=cols < C, other=float("-inf"))
         x = x.to(tl.float32)
         e = tl.exp(x - tl.max(x, axis=0))
-        tl.store(out_ptr + row * C + cols, e / tl.sum(tl.where(cols < C, x, 0.0), axis=0), mask=cols < C)
+        tl.store(
+            out_ptr + row * C + cols, e / tl.sum(tl.where(cols < C, x, 0.0), axis=0), mask=cols < C
+        )
 
 
 def softmax(x):

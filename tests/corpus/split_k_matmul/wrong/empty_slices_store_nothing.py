@@ -12,8 +12,20 @@ import triton.language as tl
 
 @triton.jit
 def slice_kernel(
-    A, B, P, M, N, K, a0, a1, b0, b1,
-    TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr, SPLIT: tl.constexpr,
+    A,
+    B,
+    P,
+    M,
+    N,
+    K,
+    a0,
+    a1,
+    b0,
+    b1,
+    TM: tl.constexpr,
+    TN: tl.constexpr,
+    TK: tl.constexpr,
+    SPLIT: tl.constexpr,
 ):
     tiles_n = tl.cdiv(N, TN)
     tile = tl.program_id(0)

@@ -1,0 +1,14 @@
+"""The factor is exp(new - old).
+
+step: merge
+expect: failed
+cause: rescale_missing
+"""
+
+import torch
+
+
+def merge(m1, l1, m2, l2):
+    m = torch.maximum(m1, m2)
+    base = torch.where(m == float("-inf"), 0.0, m)
+    return m, l1 * torch.exp(base - m1) + l2 * torch.exp(base - m2)

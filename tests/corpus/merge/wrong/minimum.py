@@ -1,0 +1,14 @@
+"""The smaller maximum is kept.
+
+step: merge
+expect: failed
+cause: running_max_wrong
+"""
+
+import torch
+
+
+def merge(m1, l1, m2, l2):
+    m = torch.minimum(m1, m2)
+    base = torch.where(m == float("-inf"), 0.0, m)
+    return m, l1 * torch.exp(m1 - base) + l2 * torch.exp(m2 - base)

@@ -1,0 +1,14 @@
+"""The maximum is not returned.
+
+step: merge
+expect: failed
+cause: wrong_type
+"""
+
+import torch
+
+
+def merge(m1, l1, m2, l2):
+    m = torch.maximum(m1, m2)
+    base = torch.where(m == float("-inf"), 0.0, m)
+    return l1 * torch.exp(m1 - base) + l2 * torch.exp(m2 - base)
