@@ -120,6 +120,19 @@ def test_an_error_inside_a_kernel_is_told_with_the_kernels_line(grade_source):
     assert "NameError" in first.message and "line 8" in first.message
 
 
+@pytest.mark.parametrize(
+    ("parts", "cause"),
+    [
+        ({"before": "raise NotImplementedError"}, "not_implemented"),
+        ({"body": "raise NotImplementedError('mine')"}, "not_implemented"),
+        ({"before": "import codecs; codecs.Codec().encode('')"}, "crashed"),
+    ],
+)
+def test_only_the_submissions_own_words_say_that_it_is_not_written(grade_source, parts, cause):
+    """Triton and torch raise the same for what they lack, such as block pointers from 3.9 on."""
+    assert grade_source(source(**parts), "vector_add").hint.cause == cause
+
+
 def test_an_endless_loop_is_told_where_it_was(grade_source):
     code = source(before="while True:\n        pass")
     result = grade_source(code, "vector_add", timeout=1.0)
