@@ -354,6 +354,11 @@ CAUSES = {
         "values do not keep it: after `%`, only if the length is a multiple of the tile.",
         "pointer-grids",
     ),
+    "waves_wrong": Cause(
+        "Tiles run in waves of one for each SM, and a wave that is not full takes as long as a full one. "
+        "Divide the tiles by the places that all waves have: the number of waves, rounded up, times the SMs.",
+        "grid",
+    ),
     "slices_wrong": Cause(
         "Every k belongs to exactly one slice. Slice s begins at s times its length, ends where the "
         "next begins, and the mask of its last tile must say so.",
@@ -396,6 +401,13 @@ TOPICS = {
         "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",
         "epilogue": "stability", "causal": "identity", "heads": "strides",
+    },
+    14: {
+        "start": "persistent", "output": "split-k", "grid": "waves", "programs": "persistent",
+        "pointer-grids": "persistent", "strides": "descriptors", "int64": "persistent",
+        "masks": "persistent", "identity": "split-k", "k-loop": "split-k",
+        "accumulator": "split-k", "epilogue": "split-k", "stability": "split-k",
+        "merge": "split-k", "rescale": "split-k", "causal": "persistent", "heads": "persistent",
     },
 }  # fmt: skip
 

@@ -19,6 +19,7 @@ from autograder.steps import (
     rows,
     streams,
     transposing,
+    waves,
 )
 from autograder.steps.calls import CallTask
 from autograder.steps.case import Task
@@ -62,6 +63,7 @@ STEPS = (
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
+    Step("wave_efficiency", 14, "persistent_matmul", 2, False, waves.wave_efficiency),
     Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),
     Step("split_k_matmul", 14, "persistent_matmul", 10, True, matmul_variants.split_k_matmul),
 )

@@ -6,10 +6,11 @@
 #
 # | step | function | new idea | points |
 # | --- | --- | --- | --- |
-# | 1 | `persistent_matmul(a, b)` | one program an SM, each looping over tiles | 10 |
-# | 2 | `split_k_matmul(a, b)` | several programs share a tile, each with a part of K | 10 |
+# | 1 | `wave_efficiency(num_tiles, num_sms)` | what the last wave costs | 2 |
+# | 2 | `persistent_matmul(a, b)` | one program an SM, each looping over tiles | 10 |
+# | 3 | `split_k_matmul(a, b)` | several programs share a tile, each with a part of K | 10 |
 #
-# Fill in each cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
+# The ideas are explained in [chapter 14](../../book/14_persistent_matmul.md). Fill in each cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
 # run the check below it. You can check as often as you like. No GPU is needed.
 
 # %%
@@ -19,7 +20,57 @@ import triton
 import triton.language as tl
 
 # %% [markdown]
-# ## Step 1: `persistent_matmul`
+# ## Step 1: `wave_efficiency`
+#
+# The share of a GPU that a number of equal tiles can use, if each SM computes one tile at a time. The
+# tiles run in *waves* of `num_sms`, and a wave that is not full takes as long as a full one.
+#
+# ```python
+# def wave_efficiency(num_tiles, num_sms):     # two positive ints
+#     ...                                      # a float, above 0 and at most 1
+# ```
+#
+# <details>
+# <summary>Hint 1: an example</summary>
+#
+# 6 tiles on 4 SMs take two waves. Two waves have 8 places, of which 6 are used: 0.75.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the number of waves</summary>
+#
+# Tiles divided by SMs, rounded up.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `waves = -(-num_tiles // num_sms)`, which rounds up.
+# 2. Return the tiles divided by `waves * num_sms`.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "wave_efficiency", "solution": true}
+def wave_efficiency(num_tiles, num_sms):
+    """Return the share of the SMs' time that tiles of equal length use."""
+    ### BEGIN SOLUTION
+    waves = -(-num_tiles // num_sms)
+    return num_tiles / (waves * num_sms)
+    ### END SOLUTION
+
+
+# %% tags=["active-ipynb"]
+# for tiles in (132, 133, 264, 1056):
+#     print(tiles, "tiles on 132 SMs:", wave_efficiency(tiles, 132))
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "wave_efficiency-check", "grade": true}
+# check(wave_efficiency)
+
+# %% [markdown]
+# ## Step 2: `persistent_matmul`
 #
 # As many programs as the GPU has SMs, or as there are tiles, if those are fewer. Program p computes
 # the tiles p, p + programs, p + 2 * programs and so on, in the group-major order of chapter 8.
@@ -180,7 +231,7 @@ def persistent_matmul(a, b):
 # check(persistent_matmul)
 
 # %% [markdown]
-# ## Step 2: `split_k_matmul`
+# ## Step 3: `split_k_matmul`
 #
 # A product of few rows and columns but large K has few tiles, and most SMs would stand idle. So K is
 # cut into slices, one program for each tile and slice. Each slice is a sum of its own in a float32
@@ -197,7 +248,7 @@ def persistent_matmul(a, b):
 # - The other common way is `tl.atomic_add` into a float32 tensor of zeros. It is accepted. It needs
 #   less memory, but programs finish in any order, so the last bits of the sum change from run to
 #   run. Slices added by `Tensor.sum` give the same bits every time.
-# - **Given:** the wrapper, which chooses the number of slices, and `tile_product` from step 1.
+# - **Given:** the wrapper, which chooses the number of slices, and `tile_product` from step 2.
 # - **Yours:** which part of K is this program's, its sum, and its store.
 #
 # <details>

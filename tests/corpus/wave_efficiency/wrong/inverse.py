@@ -1,0 +1,11 @@
+"""The inverse.
+
+step: wave_efficiency
+expect: failed
+cause: waves_wrong
+"""
+
+
+def wave_efficiency(num_tiles, num_sms):
+    waves = -(-num_tiles // num_sms)
+    return waves * num_sms / num_tiles

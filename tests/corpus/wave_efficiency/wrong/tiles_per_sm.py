@@ -1,0 +1,10 @@
+"""Tiles for each SM.
+
+step: wave_efficiency
+expect: failed
+cause: waves_wrong
+"""
+
+
+def wave_efficiency(num_tiles, num_sms):
+    return num_tiles / num_sms
