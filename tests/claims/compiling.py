@@ -57,6 +57,7 @@ def facts(job: dict) -> dict:
         "tensor_core": len(re.findall(r"^\s*(?:mma|wgmma\.mma_async)\.", code, re.MULTILINE)),
         "fma": len(re.findall(r"\bfma\.rn\.f(?:32|16)", code)),
         "async_copies": len(re.findall(r"\bcp\.async\.c[ag]\.", code)),
+        "tile_copies": len(re.findall(r"\bcp\.async\.bulk\.tensor", code)),
         "loads": re.findall(r"\b(ld\.global\S*)", code),
         "threads": int(re.search(r"\.(?:req|max)ntid (\d+)", ptx)[1]),
         "stack": _stack(built.asm["cubin"]),

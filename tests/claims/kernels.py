@@ -75,6 +75,15 @@ def copy_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def tile_copy_kernel(x_ptr, out_ptr, M, N, stride, BLOCK: tl.constexpr):
+    """Copies tiles through descriptors."""
+    x = tl.make_tensor_descriptor(x_ptr, [M, N], [stride, 1], [BLOCK, BLOCK])
+    out = tl.make_tensor_descriptor(out_ptr, [M, N], [stride, 1], [BLOCK, BLOCK])
+    corner = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
+    out.store(corner, x.load(corner))
+
+
+@triton.jit
 def addresses_kernel(out_ptr, ROWS: tl.constexpr, COLS: tl.constexpr):
     """Writes to each place of a (ROWS, COLS) matrix its own offset."""
     offsets = tl.arange(0, ROWS)[:, None] * COLS + tl.arange(0, COLS)[None, :]

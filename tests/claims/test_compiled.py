@@ -129,6 +129,16 @@ def test_a_run_time_head_dimension_does_not_compile(compiled):
     assert "constexpr" in answer["error"]
 
 
+def test_compiling_again_does_not_bring_the_new_copies(compiled):
+    """The same source runs on sm_90 and multiplies by its own instruction. Tiles are copied by
+    hardware only where the source names them by descriptors, which sm_80 turns into loads."""
+    tiles = {"kernel": "tile_copy_kernel", "constants": {"BLOCK": 64}}
+    loop, new, old = compiled(_loop(H100), {**tiles, "target": H100}, {**tiles, "target": A100})
+    assert "wgmma" in loop["code"] and loop["tile_copies"] == 0
+    assert new["tile_copies"] > 0 == len(new["loads"])
+    assert old["tile_copies"] == 0 < len(old["loads"])
+
+
 def test_a_program_knows_nothing_of_its_neighbours(compiled):
     """Shared memory is the block's own: no instruction reads that of another block of a cluster."""
     for kernel in compiled(_loop(A100), _loop(H100)):
