@@ -13,11 +13,13 @@ from autograder.steps import (
     attention,
     blockwise,
     elementwise,
+    estimates,
     matmul,
     matmul_variants,
     program_order,
     rows,
     streams,
+    timing,
     transposing,
     waves,
 )
@@ -45,6 +47,14 @@ class Step:
 
 
 STEPS = (
+    Step("dram_bandwidth_tb_s", 1, "memory_hierarchy", 2, False, estimates.dram_bandwidth_tb_s),
+    Step("matmul_intensity", 1, "memory_hierarchy", 3, False, estimates.matmul_intensity),
+    Step("attainable_tflops", 1, "memory_hierarchy", 3, False, estimates.attainable_tflops),
+    Step("least_ms", 1, "memory_hierarchy", 4, False, estimates.least_ms),
+    Step("matmul_tflops", 2, "benchmarking", 2, False, estimates.matmul_tflops),
+    Step("vector_add_gb_s", 2, "benchmarking", 2, False, estimates.vector_add_gb_s),
+    Step("bench_ms", 2, "benchmarking", 6, False, timing.bench_ms),
+    Step("cold_bench_ms", 2, "benchmarking", 5, False, timing.cold_bench_ms),
     Step("naive_matmul", 3, "blockwise_matmul", 4, False, blockwise.naive_matmul),
     Step("blockwise_matmul", 3, "blockwise_matmul", 6, False, blockwise.blockwise_matmul),
     Step("blockwise_loads", 3, "blockwise_matmul", 4, False, blockwise.blockwise_loads),

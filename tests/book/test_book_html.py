@@ -75,6 +75,13 @@ def test_no_output_is_a_traceback(site, page):
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_a_table_that_a_cell_makes_is_a_table(site, page):
+    """Markdown that is rendered without tables leaves its bars and dashes in the text."""
+    outputs = [o.get_text() for o in article(site, page).select(".cell_output p")]
+    assert not [text[:100] for text in outputs if text.startswith("|")]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_page_has_a_language_one_heading_and_the_licence(site, page):
     tree = parse(site / f"{page}.html")
     assert tree.html["lang"] == "en"
