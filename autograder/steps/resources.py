@@ -233,13 +233,16 @@ def _too_large_allowed(regs, shared, warps, sm):
     return resident_programs(regs, shared, warps, sm | {"shared_block": 2**40})
 
 
+def _largest_refused(regs, shared, warps, sm):
+    return 0 if shared == sm["shared_block"] else resident_programs(regs, shared, warps, sm)
+
+
 def _warps_for_programs(regs, shared, warps, sm):
     return resident_programs(regs, shared, warps, sm) * warps
 
 
 def _resident_cases(rng) -> list[CallCase]:
     a100, h100, t4 = (limits(TARGETS[name]) for name in ("sm_80", "sm_90", "sm_75"))
-    rtx = limits(TARGETS["sm_86"])
 
     def case(name, sm, *programs):
         calls = calls_of(resident_programs, [(*p, sm) for p in programs])
@@ -254,13 +257,12 @@ def _resident_cases(rng) -> list[CallCase]:
         case("the kernel of chapter 8 on an A100", a100, (168, 65536, 8), (128, 32768, 4)),
         case("limited by warps", h100, (32, 1024, 8), (16, 2048, 16), (24, 4096, 32)),
         case("limited by programs", h100, (32, 1024, 1), (16, 512, 1)),
-        case("limited by programs on an RTX 30", rtx, (32, 1024, 2), (32, 2048, 1)),
         case("limited by registers", h100, (255, 1024, 4), (128, 8192, 8), (96, 1024, 4)),
         case("registers rounded up for each warp", h100, (97, 1024, 4), (41, 1024, 4), (73, 0, 8)),
         case("registers of four partitions", a100, (112, 1024, 2), (144, 1024, 1), (80, 1024, 2)),
         case("limited by shared memory", a100, (32, 49152, 4), (64, 32768, 4)),
         case("shared memory that the system takes", a100, (32, 83968, 4), (32, 55979, 4), (32, 41984, 2)),
-        case("shared memory rounded up", h100, (32, 28150, 2), (32, 20201, 2)),
+        case("shared memory rounded up", h100, (32, 24916, 2), (32, 32329, 2)),
         case("the largest program", h100, (64, 232448, 8)),
         case("too large to start", h100 | {"shared_block": 48 * 1024}, (64, 49153, 8), (64, 65536, 4)),
         case("no shared memory", t4, (32, 0, 4), (64, 0, 1)),
@@ -287,6 +289,7 @@ resident_programs_task = CallTask(
         ("shared_units", _plain_shared),
         ("shared_units", _block_limit_shared_out),
         ("too_large_to_start", _too_large_allowed),
+        ("too_large_to_start", _largest_refused),
         ("warps_for_programs", _warps_for_programs),
     ),
     otherwise="limit_forgotten",
@@ -346,7 +349,7 @@ def _deepest_cases(rng) -> list[CallCase]:
     return [
         case("one program", h100, (128, 128, 64, 2, 1), (64, 64, 32, 4, 1)),
         case("two programs", h100, (128, 128, 64, 2, 2), (128, 64, 32, 2, 2)),
-        case("what the system takes from each", rtx, (128, 32, 64, 2, 1), (128, 32, 32, 2, 2), (32, 128, 32, 2, 5)),
+        case("what the system takes from each", rtx, (128, 32, 64, 2, 1), (128, 32, 32, 2, 2), (64, 32, 32, 2, 16)),
         case("programs may ask for 48 KB", h100 | {"shared_block": 48 * 1024}, (64, 64, 64, 2, 1), (64, 64, 32, 2, 4)),
         case("not even one stage", rtx, (256, 256, 64, 4, 1), (128, 128, 64, 2, 4)),
         case("tile of C not square", a100, (128, 32, 64, 2, 1), (32, 256, 32, 2, 2)),
@@ -357,12 +360,12 @@ def _deepest_cases(rng) -> list[CallCase]:
 deepest_pipeline_task = CallTask(
     _deepest_cases,
     (
+        ("too_large_to_start", _deepest(lambda programs, sm: max(0, sm["shared_sm"] // programs - sm["shared_reserved"]))),
         ("shared_units", _deepest(lambda programs, sm: min(sm["shared_sm"] // programs, sm["shared_block"]))),
         ("shared_units", _deepest(lambda programs, sm: sm["shared_sm"] // programs)),
         ("shared_units", _deepest(lambda programs, sm: sm["shared_block"] // programs)),
         ("shared_units", _deepest(lambda programs, sm: min(sm["shared_block"], (sm["shared_sm"] - sm["shared_reserved"]) // programs))),
         ("shared_units", _may_be_negative),
-        ("too_large_to_start", _deepest(lambda programs, sm: max(0, sm["shared_sm"] // programs - sm["shared_reserved"]))),
         ("too_large_to_start", _at_least_one),
         ("limit_forgotten", _deepest(lambda programs, sm: sm["shared_block"])),
         ("buffers_miscounted", _one_too_many),
