@@ -15,8 +15,10 @@ from autograder.steps import (
     matmul,
     matmul_variants,
     program_order,
+    resources,
     rows,
     transposing,
+    waves,
 )
 from autograder.steps.calls import CallTask
 from autograder.steps.case import Task
@@ -52,7 +54,12 @@ STEPS = (
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
     Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
     Step("group_major", 8, "group_major", 4, False, program_order.group_major),
+    Step("wave_strips", 8, "group_major", 5, False, waves.wave_strips_task),
     Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),
+    Step("layout_owner", 9, "compiler", 5, False, resources.layout_owner_task),
+    Step("shared_memory_bytes", 9, "compiler", 4, False, resources.shared_memory_task),
+    Step("resident_programs", 9, "compiler", 8, False, resources.resident_programs_task),
+    Step("deepest_pipeline", 9, "compiler", 5, False, resources.deepest_pipeline_task),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
     Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),
