@@ -421,6 +421,70 @@ CAUSES = {
         "no other call of `fn` come between.",
         "cache",
     ),
+    "strips_counted_twice": Cause(
+        "Programs in one row of tiles read the same strip of A, and those in one column the same strip "
+        "of B. Count different rows and different columns of tiles, not programs.",
+        "grid",
+    ),
+    "strips_exchanged": Cause(
+        "The two counts are exchanged. A strip of A belongs to a row of tiles, a strip of B to a column; "
+        "return (strips of A, strips of B).",
+        "grid",
+    ),
+    "wave_bounds_wrong": Cause(
+        "The wave has the programs `first` to `first + programs - 1`, and only those that exist: the "
+        "numbers end at num_pid_m * num_pid_n - 1.",
+        "grid",
+    ),
+    "strips_by_formula": Cause(
+        "A formula for whole groups misses waves that begin inside a group, end inside one or span two. "
+        "Ask the map for the tile of every program, and count what differs.",
+        "grid",
+    ),
+    "layout_map_wrong": Cause(
+        "Along each axis, `row // size_per_thread` is the block; its remainder by the lanes of that axis "
+        "is part of the lane, its quotient part of the warp. Both are put together with the last axis of "
+        '`"order"` as the slowest.',
+        "pointer-grids",
+    ),
+    "layout_not_repeated": Cause(
+        "A layout is repeated over a larger tile. Take the warp along each axis modulo the number of "
+        "warps of that axis, and the lane modulo the number of lanes.",
+        "pointer-grids",
+    ),
+    "buffers_miscounted": Cause(
+        "Each stage holds one tile of A, block_m by block_k, and one of B, block_k by block_n. The tile "
+        "of C stays in registers. Multiply by num_stages once.",
+        "k-loop",
+    ),
+    "bytes_miscounted": Cause(
+        "The answer is in bytes: multiply the number of elements by `itemsize`, whatever that is.",
+        "k-loop",
+    ),
+    "limit_forgotten": Cause(
+        "Warps, programs, registers and shared memory each allow some number of programs, and the least "
+        "of these counts. Work the four out one by one for the call above.",
+        "programs",
+    ),
+    "register_units": Cause(
+        "A warp takes registers_per_thread * warp_size registers, rounded up to whole units, from one "
+        "partition. Count the warps of a partition, then of the SM, then the programs.",
+        "programs",
+    ),
+    "shared_units": Cause(
+        "The system takes `shared_reserved` bytes for each program on top of its own, and gives the sum "
+        "out in whole units of the memory of the SM, `shared_sm`.",
+        "programs",
+    ),
+    "too_large_to_start": Cause(
+        "No program may have more than `shared_block` bytes of shared memory, however much the SM has. "
+        "What needs more does not start, and the answer is 0.",
+        "programs",
+    ),
+    "warps_for_programs": Cause(
+        "That is the number of warps. A program has `num_warps` of them; return the programs.",
+        "programs",
+    ),
     "wrong_values": Cause(
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "
         "with the sum written out.",
@@ -465,6 +529,22 @@ TOPICS = {
         "identity": "masks", "stability": "accumulator", "merge": "accumulator",
         "rescale": "accumulator", "causal": "masks", "heads": "strides",
     },
+    8: dict.fromkeys(
+        (
+            "programs", "output", "masks", "k-loop", "accumulator", "strides", "pointer-grids", "int64",
+            "identity", "stability", "merge", "rescale", "causal", "heads", "epilogue",
+        ),
+        "kernel",
+    )
+    | {"start": "map", "grid": "map"},
+    9: dict.fromkeys(
+        (
+            "start", "output", "grid", "masks", "accumulator", "strides", "int64", "identity",
+            "stability", "merge", "rescale", "causal", "heads", "epilogue",
+        ),
+        "steps",
+    )
+    | {"pointer-grids": "layouts", "k-loop": "stages", "programs": "occupancy"},
     11: {
         "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",

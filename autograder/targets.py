@@ -7,7 +7,7 @@ those of NVIDIA's occupancy calculator. AMD: LLVM's AMDGPU target, occupancy of 
 Must never be edited to match a measurement: these are limits that the makers state.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 KB = 1024
 MAX_REGISTERS_PER_THREAD = 255  # NVIDIA; what does not fit spills to memory
@@ -89,6 +89,15 @@ TARGETS = {
     )
 }
 DEFAULT = ("sm_80", "sm_90")  # what a grading compiles for
+
+
+def limits(target: Target) -> dict[str, int]:
+    """The limits of one SM as plain numbers, as the steps of chapter 9 are given them.
+
+    The fields of `Target` by name, and `partitions`.
+    """
+    numbers = {n: v for n, v in asdict(target).items() if isinstance(v, int) and n != "arch"}
+    return numbers | {"partitions": PARTITIONS}
 
 
 @dataclass(frozen=True)

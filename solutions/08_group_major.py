@@ -6,9 +6,10 @@
 # | step | function | new idea | points |
 # | --- | --- | --- | --- |
 # | 1 | `group_major(pid, num_pid_m, num_pid_n, group_size)` | program numbers in groups of tile rows | 4 |
-# | 2 | `grouped_matmul(a, b)` | the same order inside a kernel | 8 |
+# | 2 | `wave_strips(num_pid_m, num_pid_n, group_size, first, programs)` | what programs need that run together | 5 |
+# | 3 | `grouped_matmul(a, b)` | the same order inside a kernel | 8 |
 #
-# Fill in the cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
+# Fill in each cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
 # run the check below it. You can check as often as you like. No GPU is needed.
 
 # %%
@@ -97,7 +98,84 @@ def group_major(pid, num_pid_m, num_pid_n, group_size):
 # check(group_major)
 
 # %% [markdown]
-# ## Step 2: `grouped_matmul`
+# ## Step 2: `wave_strips`
+#
+# A *strip* of A is what a row of tiles reads, and a strip of B what a column of tiles reads. Programs in one
+# row share a strip of A. How many different strips do the programs of a wave need?
+#
+# **A worked count first.** The same question for the snake of chapter 8, which needs no groups. Only
+# strips of A:
+
+# %% tags=["active-ipynb"]
+# def snake(pid, num_pid_m, num_pid_n):
+#     row, place = divmod(pid, num_pid_n)
+#     return row, place if row % 2 == 0 else num_pid_n - 1 - place
+#
+#
+# rows = {snake(pid, 3, 5)[0] for pid in range(4, 11)}
+# print(len(rows), "strips of A:", sorted(rows))
+
+# %% [markdown]
+# **Your task.** The wave has the programs `first`, `first + 1`, …, `first + programs - 1`, numbered in
+# group-major order. Return a tuple of two ints: how many different strips of A they read, and how many of B.
+#
+# - Numbers from `num_pid_m * num_pid_n` on have no program. They need nothing.
+# - `programs` may be 0. `first` may be any number, also in the middle of a group.
+# - You may call `group_major` of step 1.
+#
+# ```python
+# wave_strips(9, 9, 1, 0, 9)    # (1, 9): row by row
+# wave_strips(9, 9, 3, 0, 9)    # (3, 3)
+# ```
+#
+# <details>
+# <summary>Hint 1: what is counted</summary>
+#
+# Not programs: the *different* rows of tiles among them, and the different columns. Python has a type
+# that keeps every value once.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the end</summary>
+#
+# The last number is the smaller of `first + programs` and `num_pid_m * num_pid_n`, minus one. A `range`
+# whose end lies before its start is empty, which is right here.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `end = min(first + programs, num_pid_m * num_pid_n)`
+# 2. A list of the tiles of `range(first, end)`, each from `group_major`.
+# 3. Return the length of the set of their rows, and of the set of their columns.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "wave_strips", "solution": true}
+def wave_strips(num_pid_m, num_pid_n, group_size, first, programs):
+    """Return (strips of A, strips of B) that the programs of a wave read."""
+    ### BEGIN SOLUTION
+    end = min(first + programs, num_pid_m * num_pid_n)
+    tiles = [group_major(pid, num_pid_m, num_pid_n, group_size) for pid in range(first, end)]
+    return len({row for row, _ in tiles}), len({column for _, column in tiles})
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Look first: waves of 9 programs on a 9 by 9 grid, for groups of 1 to 9 rows.
+
+# %% tags=["active-ipynb"]
+# for group_size in (1, 2, 3, 5, 9):
+#     print(group_size, [wave_strips(9, 9, group_size, first, 9) for first in range(0, 81, 9)])
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "wave_strips-check", "grade": true}
+# check(wave_strips)
+
+# %% [markdown]
+# ## Step 3: `grouped_matmul`
 #
 # The same order, in the kernel of chapter 6.
 #

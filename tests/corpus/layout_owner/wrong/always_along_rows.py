@@ -1,0 +1,17 @@
+"""Lanes and warps are always counted along the rows.
+
+step: layout_owner
+expect: failed
+cause: layout_map_wrong
+"""
+
+
+def layout_owner(row, col, layout):
+    place, warp, lane = (row, col), 0, 0
+    for axis in (0, 1):
+        block = place[axis] // layout["size_per_thread"][axis]
+        lanes = layout["threads_per_warp"][axis]
+        warps = layout["warps_per_program"][axis]
+        lane = lane * lanes + block % lanes
+        warp = warp * warps + block // lanes % warps
+    return warp, lane

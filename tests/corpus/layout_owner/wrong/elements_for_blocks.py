@@ -1,0 +1,17 @@
+"""Every element counts as a block of its own.
+
+step: layout_owner
+expect: failed
+cause: layout_map_wrong
+"""
+
+
+def layout_owner(row, col, layout):
+    place, warp, lane = (row, col), 0, 0
+    for axis in reversed(layout["order"]):
+        block = place[axis]
+        lanes = layout["threads_per_warp"][axis]
+        warps = layout["warps_per_program"][axis]
+        lane = lane * lanes + block % lanes
+        warp = warp * warps + block // lanes % warps
+    return warp, lane

@@ -1,0 +1,20 @@
+"""A program without shared memory ends in a division by zero.
+
+step: resident_programs
+expect: error
+cause: shared_units|crashed
+"""
+
+
+def round_up(value, unit):
+    return -(-value // unit) * unit
+
+
+def resident_programs(registers_per_thread, shared_bytes, num_warps, sm):
+    if shared_bytes > sm["shared_block"]:
+        return 0
+    per_warp = round_up(registers_per_thread * sm["warp_size"], sm["register_unit"])
+    warps = sm["registers"] // sm["partitions"] // per_warp * sm["partitions"]
+    programs = min(sm["warps"] // num_warps, sm["blocks"], warps // num_warps)
+    shared = round_up(shared_bytes + sm["shared_reserved"], sm["shared_unit"])
+    return min(programs, sm["shared_sm"] // shared)

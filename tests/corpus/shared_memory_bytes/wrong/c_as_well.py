@@ -1,0 +1,10 @@
+"""The tile of C is counted too.
+
+step: shared_memory_bytes
+expect: failed
+cause: buffers_miscounted
+"""
+
+
+def shared_memory_bytes(block_m, block_n, block_k, itemsize, num_stages):
+    return ((block_m * block_k + block_k * block_n) * num_stages + block_m * block_n) * itemsize

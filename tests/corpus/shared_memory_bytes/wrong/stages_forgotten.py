@@ -1,0 +1,10 @@
+"""The tiles of one stage only.
+
+step: shared_memory_bytes
+expect: failed
+cause: buffers_miscounted
+"""
+
+
+def shared_memory_bytes(block_m, block_n, block_k, itemsize, num_stages):
+    return (block_m * block_k + block_k * block_n) * itemsize

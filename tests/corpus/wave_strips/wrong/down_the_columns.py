@@ -1,0 +1,12 @@
+"""The programs are numbered down the columns of the grid.
+
+step: wave_strips
+expect: failed
+cause: order_wrong
+"""
+
+
+def wave_strips(num_pid_m, num_pid_n, group_size, first, programs):
+    end = min(first + programs, num_pid_m * num_pid_n)
+    pids = range(first, end)
+    return len({pid % num_pid_m for pid in pids}), len({pid // num_pid_m for pid in pids})
