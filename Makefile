@@ -7,6 +7,7 @@ PY     := .venv/bin/python
 STAMPS := _build/.stamps
 
 CODE := $(shell find autograder solutions -name '*.py')
+DATA := $(wildcard book/*.py book/data/* book/measurements/*)
 BOOK := _config.yml $(shell find book -type f)
 
 .PHONY: course test corpus book exercises FORCE
@@ -43,8 +44,8 @@ exercises: .venv/.stamps/course
 	@scripts/setup.sh test
 
 # Executed pages are cached under a key of their code cells alone. Whatever those cells import may
-# have changed too, so the cache goes whenever the code or the installed set does.
-$(STAMPS)/code: .venv/.stamps/course $(CODE)
+# or read may have changed too, so the cache goes whenever code, data or the installed set does.
+$(STAMPS)/code: .venv/.stamps/course $(CODE) $(DATA)
 	rm -rf _build/.jupyter_cache
 	@mkdir -p $(@D) && touch $@
 
