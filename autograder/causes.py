@@ -328,6 +328,63 @@ CAUSES = {
         "next begins, and the mask of its last tile must say so.",
         "k-loop",
     ),
+    "unit_wrong": Cause(
+        "A factor between units is missing or one too many. Write the unit behind every number: a byte "
+        "is 8 bits, a transfer is one bit on each wire, k, M, G and T are powers of 1,000, and a "
+        "millisecond is 0.001 s.",
+        "units",
+    ),
+    "flop_miscounted": Cause(
+        "Count a multiplication and an addition for every product: an (M, K) by (K, N) matrix product "
+        "has 2 * M * N * K operations. Operations that are given to you as FLOP are counted already.",
+        "intensity",
+    ),
+    "traffic_miscounted": Cause(
+        "Count what the task has to move, not what a loop would load: every input once, the output "
+        "once, each with all its elements, and each element with its bytes.",
+        "intensity",
+    ),
+    "quotient_inverted": Cause(
+        "A quotient is upside down. Write the units as a fraction: FLOP per byte is operations divided "
+        "by bytes, and TB/s times FLOP per byte gives TFLOPS.",
+        "intensity",
+    ),
+    "wrong_limit": Cause(
+        "Two limits hold at the same time. A rate is at most the *smaller* of peak and intensity times "
+        "bandwidth; a time is at least the *larger* of the time of the arithmetic and the time of the "
+        "memory, since the two overlap.",
+        "roofline",
+    ),
+    "not_synchronised": Cause(
+        "A launch returns before the work is done, so this is the time of the launch. Wait for the GPU "
+        "after `fn()` and before the clock is read: `torch.cuda.synchronize()`, where there is a GPU.",
+        "async",
+    ),
+    "warmup_timed": Cause(
+        "Call `fn` exactly `warmup` times first, leave these times out, and wait until that work is "
+        "done before the first clock is read.",
+        "cold",
+    ),
+    "median_wrong": Cause(
+        "Time each of the `repeats` calls by itself and return the median: the middle one of the sorted "
+        "times. One slow call spoils a mean, one lucky call decides the least.",
+        "median",
+    ),
+    "total_time": Cause(
+        "This is the time of all timed calls, or a time divided by their number twice. Each call has a "
+        "time of its own, and the result is the time of one.",
+        "median",
+    ),
+    "clearing_timed": Cause(
+        "The time contains the clearing of the cache. Clear it before the clock is read, and wait until "
+        "the GPU has done that: it works on its own.",
+        "cache",
+    ),
+    "cache_not_cleared": Cause(
+        "The timed call found its data in the cache. Clear the cache before *every* timed call, and let "
+        "no other call of `fn` come between.",
+        "cache",
+    ),
     "wrong_values": Cause(
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "
         "with the sum written out.",
@@ -336,8 +393,19 @@ CAUSES = {
     ),
 }
 
+# Topics that only these chapters have a section for. Elsewhere such a hint leads to the start.
+ONLY_IN = {
+    "units": (1, 2), "intensity": (1,), "roofline": (1,),
+    "async": (2,), "cold": (2,), "median": (2,), "cache": (2,),
+}  # fmt: skip
+
+# Every other topic. The chapters without kernels have one section to answer them all.
+KERNEL_TOPICS = {cause.topic for cause in CAUSES.values()} - ONLY_IN.keys()
+
 # Chapters whose sections have other names than the topic.
 TOPICS = {
+    1: dict.fromkeys(KERNEL_TOPICS, "intensity"),
+    2: dict.fromkeys(KERNEL_TOPICS, "units"),
     4: {
         "start": "programs", "k-loop": "programs", "accumulator": "programs", "epilogue": "programs",
         "identity": "masks", "stability": "programs", "merge": "programs", "rescale": "programs",
@@ -370,5 +438,7 @@ def reading(cause: str, chapter: int, folder: str) -> str:
     if not (BOOK / f"{folder}.md").exists():
         return "book/index.md#chapters"
     topic = CAUSES[cause].topic
+    if chapter not in ONLY_IN.get(topic, (chapter,)):
+        topic = "start"
     topic = TOPICS.get(chapter, {}).get(topic, topic)
     return f"book/{folder}.md#ch{chapter}-{topic}"

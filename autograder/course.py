@@ -12,10 +12,12 @@ from pathlib import Path
 from autograder.steps import (
     attention,
     elementwise,
+    estimates,
     matmul,
     matmul_variants,
     program_order,
     rows,
+    timing,
     transposing,
 )
 from autograder.steps.calls import CallTask
@@ -42,6 +44,14 @@ class Step:
 
 
 STEPS = (
+    Step("dram_bandwidth_tb_s", 1, "memory_hierarchy", 2, False, estimates.dram_bandwidth_tb_s),
+    Step("matmul_intensity", 1, "memory_hierarchy", 3, False, estimates.matmul_intensity),
+    Step("attainable_tflops", 1, "memory_hierarchy", 3, False, estimates.attainable_tflops),
+    Step("least_ms", 1, "memory_hierarchy", 4, False, estimates.least_ms),
+    Step("matmul_tflops", 2, "benchmarking", 2, False, estimates.matmul_tflops),
+    Step("vector_add_gb_s", 2, "benchmarking", 2, False, estimates.vector_add_gb_s),
+    Step("bench_ms", 2, "benchmarking", 6, False, timing.bench_ms),
+    Step("cold_bench_ms", 2, "benchmarking", 5, False, timing.cold_bench_ms),
     Step("vector_add", 4, "first_kernels", 4, True, elementwise.vector_add),
     Step("scale_rows", 4, "first_kernels", 6, True, elementwise.scale_rows),
     Step("transpose", 4, "first_kernels", 10, True, transposing.transpose),

@@ -10,5 +10,10 @@ MARGIN = 16 * 1024
 # Bit patterns of memory that nobody has written yet: a NaN that no arithmetic produces.
 UNWRITTEN = {"float16": 0xFEAD, "bfloat16": 0xFFAD, "float32": 0xFFDEAD01}
 
+# Milliseconds of the host on the pretended device of chapter 2: to queue work, and to read the clock
+# or ask an event, so that whoever waits in a loop gets on.
+LAUNCH_MS = 0.002
+LOOK_MS = 0.0001
+
 # What keeps a run apart, each where the system offers it: worker/isolation.py says what each does.
 LAYERS = ("privileges", "namespaces", "landlock", "seccomp")

@@ -39,7 +39,7 @@ def write(value) -> Any:
         case Configs():
             return {"configs": list(value.entries)}
         case Work():
-            return {"work": list(value.milliseconds)}
+            return {"work": {"milliseconds": list(value.milliseconds), "again": value.again}}
     return value
 
 
@@ -152,7 +152,7 @@ class _Short(reprlib.Repr):
         return "configs"
 
     def repr_Work(self, value, level):
-        return "fn"
+        return value.name
 
 
 def shown(value) -> str:

@@ -435,3 +435,23 @@ def test_the_commands_know_steps_of_plain_python(autograder, tmp_path):
     assert looked.code == 0
     assert "group_major, plain Python: there is no kernel to look at" in looked.out
     assert json.loads((tmp_path / "x.json").read_text())["steps"][0]["targets"] == []
+
+
+TWO_TIMES = """\
+import time, torch
+def f(fn, other):
+    def ms(call):
+        start = time.perf_counter()
+        call()
+        torch.cuda.synchronize()
+        return (time.perf_counter() - start) * 1000
+    return [ms(fn), ms(fn), ms(other), ms(fn)]
+"""
+
+
+def test_work_that_follows_itself_finds_its_data_in_the_cache(grade):
+    fn, other = Work((8.0, 7.0, 6.0), again=1.0), Work((20.0,), name="other")
+    right = case(Call((fn, other), [8.0, 1.0, 20.0, 6.0]), relative=0.01, world="gpu")
+    assert grade(TWO_TIMES, right).passed
+    text = message(grade(TWO_TIMES.replace("ms(other)", "20.0"), right))
+    assert text.startswith("`f(fn, other)` returned [8.0021, 1.0021, 20.0, 1.0021]")

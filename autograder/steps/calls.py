@@ -33,9 +33,14 @@ class Work:
     """An argument: a function without arguments that keeps the case's device busy.
 
     `milliseconds` of its first, second, … call; after these every call takes what the last took.
+    `again` is what a call takes whose predecessor on the device was a call of the same function, so
+    that its data are still in the cache; None where that makes no difference. `name` is how a
+    message shows the argument.
     """
 
     milliseconds: tuple[float, ...]
+    again: float | None = None
+    name: str = "fn"
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def _build(told, world: World, configs: list):
             dtype = getattr(torch, inner["dtype"])
             return torch.tensor(inner["values"], dtype=dtype).reshape(inner["shape"])
         case "work":
-            return world.work(inner)
+            return world.work(**inner)
     made = [_config(entry) for entry in inner]
     configs += made
     return made
