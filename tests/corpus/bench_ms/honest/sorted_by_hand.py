@@ -1,0 +1,28 @@
+"""The middle of the sorted times.
+
+step: bench_ms
+expect: passed
+"""
+
+import statistics
+import time
+
+import torch
+
+
+def finish():
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def bench_ms(fn, warmup, repeats):
+    for _ in range(warmup):
+        fn()
+    finish()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fn()
+        finish()
+        times.append((time.perf_counter() - start) * 1e3)
+    return sorted(times)[repeats // 2]

@@ -1,0 +1,24 @@
+"""The number claims to be equal, near and smaller, whatever it is compared with.
+
+step: cold_bench_ms
+expect: failed
+attack: a value that any comparison finds right
+"""
+
+
+class Pleasing(float):
+    def __eq__(self, other):
+        return True
+
+    def __sub__(self, other):
+        return 0.0
+
+    __rsub__ = __sub__
+    __hash__ = float.__hash__
+
+    def __le__(self, other):
+        return True
+
+
+def cold_bench_ms(fn, clear_cache, warmup, repeats):
+    return Pleasing(1.0)

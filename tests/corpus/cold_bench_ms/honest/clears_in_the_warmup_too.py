@@ -1,0 +1,31 @@
+"""The warm-up runs on an empty cache as well.
+
+step: cold_bench_ms
+expect: passed
+"""
+
+import statistics
+import time
+
+import torch
+
+
+def finish():
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def cold_bench_ms(fn, clear_cache, warmup, repeats):
+    for _ in range(warmup):
+        clear_cache()
+        fn()
+    finish()
+    times = []
+    for _ in range(repeats):
+        clear_cache()
+        finish()
+        start = time.perf_counter()
+        fn()
+        finish()
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)

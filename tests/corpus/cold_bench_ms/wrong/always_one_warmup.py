@@ -1,0 +1,29 @@
+"""One warm-up call is made, however many are asked for.
+
+step: cold_bench_ms
+expect: failed
+cause: warmup_timed
+"""
+
+import statistics
+import time
+
+import torch
+
+
+def finish():
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def cold_bench_ms(fn, clear_cache, warmup, repeats):
+    fn()
+    times = []
+    for _ in range(repeats):
+        clear_cache()
+        finish()
+        start = time.perf_counter()
+        fn()
+        finish()
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)

@@ -1,0 +1,29 @@
+"""The clock starts before the cache is cleared.
+
+step: cold_bench_ms
+expect: failed
+cause: clearing_timed
+"""
+
+import statistics
+import time
+
+import torch
+
+
+def finish():
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def cold_bench_ms(fn, clear_cache, warmup, repeats):
+    for _ in range(warmup):
+        fn()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        clear_cache()
+        fn()
+        finish()
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times)

@@ -1,0 +1,30 @@
+"""The result is in seconds.
+
+step: cold_bench_ms
+expect: failed
+cause: unit_wrong
+"""
+
+import statistics
+import time
+
+import torch
+
+
+def finish():
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def cold_bench_ms(fn, clear_cache, warmup, repeats):
+    for _ in range(warmup):
+        fn()
+    times = []
+    for _ in range(repeats):
+        clear_cache()
+        finish()
+        start = time.perf_counter()
+        fn()
+        finish()
+        times.append((time.perf_counter() - start) * 1e3)
+    return statistics.median(times) / 1e3

@@ -1,0 +1,10 @@
+"""The bytes a second are divided by 2 to the 40th.
+
+step: dram_bandwidth_tb_s
+expect: failed
+cause: unit_wrong
+"""
+
+
+def dram_bandwidth_tb_s(bus_bits, transfers_gt_s):
+    return bus_bits / 8 * transfers_gt_s * 1e9 / 2**40

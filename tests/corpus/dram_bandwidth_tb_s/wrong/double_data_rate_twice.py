@@ -1,0 +1,10 @@
+"""The two transfers of a tick are counted again.
+
+step: dram_bandwidth_tb_s
+expect: failed
+cause: unit_wrong
+"""
+
+
+def dram_bandwidth_tb_s(bus_bits, transfers_gt_s):
+    return 2 * bus_bits / 8 * transfers_gt_s / 1e3

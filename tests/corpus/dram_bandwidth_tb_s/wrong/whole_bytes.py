@@ -1,0 +1,10 @@
+"""The rate is rounded down to whole transfers.
+
+step: dram_bandwidth_tb_s
+expect: failed
+cause: unit_wrong
+"""
+
+
+def dram_bandwidth_tb_s(bus_bits, transfers_gt_s):
+    return bus_bits // 8 * int(transfers_gt_s) / 1e3

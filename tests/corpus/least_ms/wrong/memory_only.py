@@ -1,0 +1,10 @@
+"""The arithmetic is left out.
+
+step: least_ms
+expect: failed
+cause: wrong_limit
+"""
+
+
+def least_ms(flop, bytes_moved, peak_tflops, bandwidth_tb_s):
+    return bytes_moved / (bandwidth_tb_s * 1e12) * 1e3

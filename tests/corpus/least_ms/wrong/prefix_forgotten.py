@@ -1,0 +1,10 @@
+"""The prefix tera is left out.
+
+step: least_ms
+expect: failed
+cause: unit_wrong
+"""
+
+
+def least_ms(flop, bytes_moved, peak_tflops, bandwidth_tb_s):
+    return max(flop / peak_tflops, bytes_moved / bandwidth_tb_s) * 1e3

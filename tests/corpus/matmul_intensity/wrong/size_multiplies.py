@@ -1,0 +1,10 @@
+"""The size of an element multiplies the quotient.
+
+step: matmul_intensity
+expect: failed
+cause: traffic_miscounted
+"""
+
+
+def matmul_intensity(M, N, K, itemsize):
+    return 2 * M * N * K / (M * K + K * N + M * N) * itemsize
