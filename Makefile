@@ -6,7 +6,8 @@
 PY     := .venv/bin/python
 STAMPS := _build/.stamps
 
-CODE := $(shell find autograder solutions -name '*.py') $(wildcard book/measurements/*.json)
+CODE := $(shell find autograder solutions -name '*.py')
+DATA := $(wildcard book/*.py book/data/* book/measurements/*)
 BOOK := _config.yml $(shell find book -type f)
 
 .PHONY: course test corpus book exercises FORCE
@@ -23,11 +24,11 @@ test: .venv/.stamps/test $(STAMPS)/book
 	@scripts/browser.sh
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
-	$(PY) -m pytest --numprocesses auto --dist worksteal
+	$(PY) -m pytest
 
 # Every file of tests/corpus; `make test` grades a third of them.
 corpus: .venv/.stamps/test
-	$(PY) -m pytest --numprocesses auto --dist worksteal --whole-corpus tests/test_corpus.py
+	$(PY) -m pytest --whole-corpus tests/test_corpus.py
 
 book: $(STAMPS)/book
 
@@ -43,8 +44,8 @@ exercises: .venv/.stamps/course
 	@scripts/setup.sh test
 
 # Executed pages are cached under a key of their code cells alone. Whatever those cells import or read
-# may have changed too, so the cache goes whenever the code or the installed set does.
-$(STAMPS)/code: .venv/.stamps/course $(CODE)
+# may have changed too, so the cache goes whenever code, data or the installed set does.
+$(STAMPS)/code: .venv/.stamps/course $(CODE) $(DATA)
 	rm -rf _build/.jupyter_cache
 	@mkdir -p $(@D) && touch $@
 
