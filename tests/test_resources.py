@@ -29,7 +29,7 @@ ir.load_dialects(context)
 builder = gluon_ir.GluonOpBuilder(context)
 told = []
 for layout in json.loads(sys.argv[1]):
-    linear = builder.to_linear_layout(BlockedLayout(*layout)._to_ir(builder), [128, 128])
+    linear = builder.to_linear_layout(BlockedLayout(*layout)._to_ir(builder), [256, 256])
     told.append([linear.reg_bases, linear.lane_bases, linear.warp_bases])
 print(json.dumps(told))
 """
