@@ -126,6 +126,11 @@ CAUSES = {
         "`other=0.0` for a sum or a product, `float('-inf')` for a maximum or before `exp`.",
         "identity",
     ),
+    "masked_lanes_not_reset": Cause(
+        "A masked lane was 0 when it was loaded, and 0 - mean is not 0. Arithmetic undoes `other`: set "
+        "such lanes again, with `tl.where(cols < C, value, 0.0)`, before the next reduction.",
+        "identity",
+    ),
     "k_tail_unmasked": Cause(
         "Mask both loads along K as well: in the last step only `K - k` columns of A and rows of B "
         "are left, and the rest must be 0.",
@@ -189,6 +194,11 @@ CAUSES = {
         "its entries before `tl.exp`; the quotient stays the same.",
         "stability",
     ),
+    "max_not_restored": Cause(
+        "Inside the sum the maximum was subtracted, which divides the sum by exp(max). Add the maximum "
+        "again after the logarithm, once.",
+        "stability",
+    ),
     "max_not_per_row": Cause(
         "Each row has its own maximum and its own sum. A reduction of a tile without `axis=1`, or one "
         "that goes on from row to row, mixes the rows.",
@@ -202,6 +212,12 @@ CAUSES = {
     "normaliser_wrong": Cause(
         "Every row must sum to 1: divide exp(x - max) by the sum of exp(x - max) over the same row, "
         "once, and by nothing else.",
+        "stability",
+    ),
+    "variance_wrong": Cause(
+        "For each row, over its C columns: mean = sum(x) / C, variance = sum((x - mean)²) / C, result = "
+        "(x - mean) / sqrt(variance + eps). The mean of x² minus the square of the mean is the same "
+        "number on paper, and has no correct digit left when the mean is large.",
         "stability",
     ),
     "scale_wrong": Cause(

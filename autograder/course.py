@@ -15,6 +15,7 @@ from autograder.steps import (
     matmul,
     matmul_variants,
     program_order,
+    row_sums,
     rows,
     transposing,
 )
@@ -46,7 +47,9 @@ STEPS = (
     Step("scale_rows", 4, "first_kernels", 6, True, elementwise.scale_rows),
     Step("transpose", 4, "first_kernels", 10, True, transposing.transpose),
     Step("row_max", 5, "softmax", 5, True, rows.row_max),
+    Step("log_sum_exp", 5, "softmax", 6, False, row_sums.log_sum_exp),
     Step("softmax", 5, "softmax", 10, True, rows.softmax),
+    Step("layer_norm", 5, "softmax", 8, False, row_sums.layer_norm),
     Step("tile_matmul", 6, "triton_matmul", 6, False, matmul.tile_matmul),
     Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),

@@ -33,6 +33,8 @@ BY_FOCUS = {
     "empty": "empty_row",
     "gqa": "gqa_mapping",
     "heads": "head_or_batch_offset",
+    "cancellation": "variance_wrong",
+    "eps": "variance_wrong",
 }
 
 # What an exception's words say, where they say more than that it was raised.
