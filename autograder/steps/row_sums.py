@@ -24,6 +24,7 @@ from autograder.steps.row_values import (
     blocks_of,
     constant,
     draw,
+    first_far_above,
     levels,
     padded_widths,
     size_of,
@@ -88,6 +89,9 @@ def _log_sum_exp_cases(rng) -> list[Case]:
         _log_sum_exp_case("near -300, whole tiles", around(rng, -300, 4, 2048), "values"),
         _log_sum_exp_case("near -300, ragged C", around(rng, -300, 5, odd(33, 60)), "values"),
         _log_sum_exp_case("exp overflows", around(rng, 89, 4, 2048), "values"),
+        _log_sum_exp_case(
+            "maximum in one place", _maximum_in_one_place(rng, 8192 + odd(33, 60)), "values"
+        ),
         _log_sum_exp_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
         _log_sum_exp_case("rows of equal entries", constant(odd(33, 60)), "values"),
         _log_sum_exp_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
@@ -100,10 +104,18 @@ def _log_sum_exp_cases(rng) -> list[Case]:
     ]
 
 
+def _maximum_in_one_place(rng, cols: int) -> np.ndarray:
+    """Three rows: 16 entries far above the rest in the first block, in another, and in the last."""
+    x = first_far_above(rng, 3, cols)
+    return np.stack([x[0], np.roll(x[1], cols // 2 + 1000), x[2, ::-1]])
+
+
 def _log_sum_exp_hypotheses(case: Case, tiles: set[int]) -> Answers:
     (x,) = case.operands
     wide = x.values.astype(np.float64)
     top = wide.max(axis=1)
+    for sentinel in SENTINELS:
+        yield "finite_mask_value", _in_fp32(wide, np.maximum(top, np.float32(sentinel)))
     for tile in sorted(tiles):
         for width in padded_widths(wide.shape[1], tile):
             yield from _padding_in_log_sum_exp(wide, width - wide.shape[1])
@@ -159,8 +171,6 @@ def _partial_log_sum_exps(x: np.ndarray, tile: int) -> Answers:
         yield "tail_dropped", _log_sum_exp_of(x[:, :whole])
         yield "tail_dropped", _in_fp32(x[:, :whole], top)
         yield "tail_dropped", _in_fp32(x, x[:, :whole].max(axis=1))
-    for sentinel in SENTINELS:
-        yield "finite_mask_value", _in_fp32(x, np.maximum(top, np.float32(sentinel)))
     if len(blocks) == 1:
         return
     last, first = x[:, blocks[-1]], x[:, blocks[0]]
@@ -168,6 +178,7 @@ def _partial_log_sum_exps(x: np.ndarray, tile: int) -> Answers:
     yield "accumulator_overwritten", _in_fp32(last, top)
     yield "accumulator_overwritten", _in_fp32(x, last.max(axis=1))
     yield "pointer_not_advanced", _log_sum_exp_of(first)
+    yield "pointer_not_advanced", _in_fp32(x, first.max(axis=1))
     yield "pointer_not_advanced", _in_fp32(first, top, 0.0) + np.log(len(blocks))
     running = np.maximum.accumulate([x[:, b].max(axis=1) for b in blocks])
     unscaled = sum(np.exp(x[:, b] - m[:, None]).sum(axis=1) for b, m in zip(blocks, running))
@@ -268,8 +279,12 @@ def _layer_norm_hypotheses(case: Case, tiles: set[int]) -> Answers:
     for tile in sorted(tiles):
         for width in sorted(padded_widths(cols, tile) - {cols}):
             yield "masked_lanes_not_reset", _over(distance, squares / cols, eps, mean, width)
+            yield "masked_other_wrong", _with_lanes_of_one(wide, width, eps)
+            yield "masked_other_wrong", np.full_like(wide, np.nan)  # lanes of infinity
             yield "load_mask_missing", _standardised(memory.with_columns(x, width), eps)[:, :cols]
             yield from _divided_by(wide, width, eps)
+    if case.dtype == "float16" and squares.max() > np.finfo(np.float16).max:
+        yield "low_precision_accumulator", np.full_like(wide, np.nan)
     for cause, misread in memory.misread(x):
         yield cause, _standardised(misread, eps)
     variance = squares / cols
@@ -293,6 +308,13 @@ def _over(distance, variance, eps: float, mean, width: int) -> np.ndarray:
     """Divided by a variance in which the masked lanes, 0 when loaded, count as 0 - mean."""
     cols = distance.shape[1]
     return distance / np.sqrt(variance + (width - cols) * mean**2 / cols + eps)
+
+
+def _with_lanes_of_one(x: np.ndarray, width: int, eps: float) -> np.ndarray:
+    """Masked lanes count as 1 in the mean, and not in the variance."""
+    cols = x.shape[1]
+    distance = x - (x.sum(axis=1, keepdims=True) + width - cols) / cols
+    return distance / np.sqrt((distance**2).mean(axis=1, keepdims=True) + eps)
 
 
 def _divided_by(x: np.ndarray, width: int, eps: float) -> Answers:

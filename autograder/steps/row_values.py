@@ -38,6 +38,13 @@ def with_holes(rng, rows: int, cols: int) -> np.ndarray:
     return x
 
 
+def first_far_above(rng, rows: int, cols: int) -> np.ndarray:
+    """The first 16 entries 95 above the rest: exp(95) is too large for fp32."""
+    x = normal(rng, (rows, cols), "float32")
+    x[:, :16] += 95
+    return x
+
+
 def draw(rng, rows, cols, dtype="float32", layout="contiguous") -> np.ndarray:
     return (expanded if layout == "expanded" else normal)(rng, (rows, cols), dtype)
 

@@ -23,6 +23,7 @@ from autograder.steps.row_values import (
     blocks_of,
     constant,
     draw,
+    first_far_above,
     levels,
     next_power_of_2,
     padded_widths,
@@ -205,13 +206,6 @@ def _minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray
     return x
 
 
-def _first_far_above(rng, rows: int, cols: int) -> np.ndarray:
-    """The first 16 entries 95 above the rest: exp(95) is too large for fp32."""
-    x = normal(rng, (rows, cols), "float32")
-    x[:, :16] += 95
-    return x
-
-
 def _rising(rng, rows: int, cols: int) -> np.ndarray:
     """Every block has a larger maximum than the one before."""
     return normal(rng, (rows, cols), "float32") + np.linspace(-40, 40, cols, dtype="float32")
@@ -239,7 +233,7 @@ def _online_softmax_cases(rng) -> list[Case]:
         _softmax_case("near -300", around(rng, -300, 2, 4096 + odd(33, 60)), "values"),
         _softmax_case("exp overflows", around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
         _softmax_case("rising", _rising(rng, 2, 8192 + odd(33, 60)), "values"),
-        _softmax_case("first far above", _first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
+        _softmax_case("first far above", first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
         _softmax_case("first block -inf", _minus_infinity_first(rng, 9001, first), "empty block"),
         _softmax_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
         _softmax_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
