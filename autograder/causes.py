@@ -63,7 +63,18 @@ CAUSES = {
         "On a GPU `tl.dot` cuts float32 tiles to TF32 unless told otherwise: pass "
         '`input_precision="ieee"`. Write a sum of products as `tl.dot` as well, since the compiler '
         "may turn it into one.",
-        "accumulator",
+        "tf32",
+    ),
+    "rounding_wrong": Cause(
+        "TF32 keeps 10 of the 23 bits of fraction, so the lowest 13 of the 32 bits go. To round to the "
+        "nearest, add half of the last bit that stays before you cut: 0xFFF, and 1 more if that bit is "
+        "set, which sends ties to even. Round the operands, all of them, and not the result.",
+        "formats",
+    ),
+    "bitcast_missing": Cause(
+        "`x.to(tl.uint32)` converts the number: 2.7 becomes 2. To look at the bits of a float, and to go "
+        "back, use `x.to(tl.uint32, bitcast=True)` and `bits.to(tl.float32, bitcast=True)`.",
+        "formats",
     ),
     "offset_overflow": Cause(
         "Offsets past 2³¹ wrap around in 32 bits. Make the index 64-bit before it is multiplied by "
@@ -352,6 +363,11 @@ CAUSES = {
     ),
 }
 
+# Topics that only these chapters have a section for. Elsewhere such a hint leads to the start.
+ONLY_IN = {
+    "formats": (7,), "tf32": (7,), "tolerance": (7,),
+}  # fmt: skip
+
 # Chapters whose sections have other names than the topic.
 TOPICS = {
     4: {
@@ -370,6 +386,13 @@ TOPICS = {
         "identity": "masks", "stability": "accumulator", "merge": "accumulator",
         "rescale": "accumulator", "causal": "masks", "heads": "strides",
     },
+    7: {
+        "start": "formats", "output": "kernel", "grid": "kernel", "masks": "kernel",
+        "k-loop": "kernel", "strides": "kernel", "pointer-grids": "kernel", "int64": "kernel",
+        "programs": "kernel", "identity": "kernel", "epilogue": "kernel", "causal": "kernel",
+        "heads": "kernel", "accumulator": "accumulation", "stability": "accumulation",
+        "merge": "accumulation", "rescale": "accumulation",
+    },
     11: {
         "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",
@@ -386,5 +409,7 @@ def reading(cause: str, chapter: int, folder: str) -> str:
     if not (BOOK / f"{folder}.md").exists():
         return "book/index.md#chapters"
     topic = CAUSES[cause].topic
+    if chapter not in ONLY_IN.get(topic, (chapter,)):
+        topic = "start"
     topic = TOPICS.get(chapter, {}).get(topic, topic)
     return f"book/{folder}.md#ch{chapter}-{topic}"

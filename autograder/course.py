@@ -17,6 +17,7 @@ from autograder.steps import (
     program_order,
     row_sums,
     rows,
+    tf32,
     transposing,
 )
 from autograder.steps.calls import CallTask
@@ -53,6 +54,8 @@ STEPS = (
     Step("tile_matmul", 6, "triton_matmul", 6, False, matmul.tile_matmul),
     Step("triton_matmul", 6, "triton_matmul", 10, True, matmul.triton_matmul),
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
+    Step("tf32_round", 7, "numerics", 5, False, tf32.tf32_round),
+    Step("tf32_matmul", 7, "numerics", 6, False, tf32.tf32_matmul),
     Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
     Step("group_major", 8, "group_major", 4, False, program_order.group_major),
     Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),
