@@ -68,8 +68,35 @@ CAUSES = {
     "rounding_wrong": Cause(
         "TF32 keeps 10 of the 23 bits of fraction, so the lowest 13 of the 32 bits go. To round to the "
         "nearest, add half of the last bit that stays before you cut: 0xFFF, and 1 more if that bit is "
-        "set, which sends ties to even. Round the operands, all of them, and not the result.",
+        "set, which sends ties to even. In a product round both operands, and neither sum nor result.",
         "formats",
+    ),
+    "tolerance_not_scaled": Cause(
+        "The allowed error must grow and shrink with the numbers that are summed: with |A|·|B|, the "
+        "product of the absolute values, and with nothing fixed. |A·B| is no measure of it, since a sum "
+        "can be near zero while its terms, and their errors, are not.",
+        "tolerance",
+    ),
+    "tolerance_too_tight": Cause(
+        "A right result is refused. Sums of K float32 products may be off by some √K times 2⁻²⁴ of "
+        "|A|·|B|; and where the result is stored in c's type, by half a unit in the last place of the "
+        "result itself: u·|A·B|, with u = 2⁻¹¹ for float16.",
+        "tolerance",
+    ),
+    "tolerance_too_loose": Cause(
+        "A wrong result is accepted. Take the unit roundoff of c's own type for the storing, and that of "
+        "float32 for the sum; a tolerance made for float16 sees nothing in float32.",
+        "tolerance",
+    ),
+    "elements_averaged": Cause(
+        "One wrong element hides among right ones. Compare each element with its own bound; a mean, a "
+        "norm or the largest number of the matrix mixes them.",
+        "tolerance",
+    ),
+    "nan_accepted": Cause(
+        "Every comparison with NaN is false, `error > bound` as well. Ask whether all errors are inside, "
+        "`(error <= bound).all()`, and not whether any is outside.",
+        "tolerance",
     ),
     "bitcast_missing": Cause(
         "`x.to(tl.uint32)` converts the number: 2.7 becomes 2. To look at the bits of a float, and to go "

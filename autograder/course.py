@@ -18,6 +18,7 @@ from autograder.steps import (
     row_sums,
     rows,
     tf32,
+    tolerance,
     transposing,
 )
 from autograder.steps.calls import CallTask
@@ -56,6 +57,7 @@ STEPS = (
     Step("linear_gelu", 6, "triton_matmul", 8, True, matmul.linear_gelu),
     Step("tf32_round", 7, "numerics", 5, False, tf32.tf32_round),
     Step("tf32_matmul", 7, "numerics", 6, False, tf32.tf32_matmul),
+    Step("within_rounding", 7, "numerics", 6, False, tolerance.within_rounding),
     Step("ieee_matmul", 7, "numerics", 8, True, matmul_variants.ieee_matmul),
     Step("group_major", 8, "group_major", 4, False, program_order.group_major),
     Step("grouped_matmul", 8, "group_major", 8, True, matmul_variants.grouped_matmul),

@@ -7,6 +7,7 @@
 # | --- | --- | --- | --- |
 # | 1 | `tf32_round(x)` | a number is bits, and rounding is arithmetic on them | 5 |
 # | 2 | `tf32_matmul(a, b)` | what a tensor core makes of float32, on any machine | 6 |
+# | 3 | `within_rounding(c, a, b)` | a test whose tolerance comes from theory | 6 |
 # | 4 | `ieee_matmul(a, b)` | all bits of float32, where they are promised | 8 |
 #
 # The ideas are explained in chapter 7. Fill in each cell that says `YOUR CODE HERE`, delete its
@@ -267,7 +268,106 @@ def tf32_matmul(a, b):
 # check(tf32_matmul)
 
 # %% [markdown]
-# ## Step 3: `ieee_matmul`
+# ## Step 3: `within_rounding`
+#
+# This time you write the test. It is given a result `c` and says whether `c` can be the product of `a`
+# and `b`, computed as this course asks: products and sums in float32, in any order, and one rounding
+# at the end, to the type of `c`.
+#
+# **A worked test first.** It does the same for the sum of a float32 vector. With rounding errors of
+# either sign a sum of n terms is off by some √n roundings; 4 of them to be safe. One rounding is
+# 2⁻²⁴ of the numbers that are added, so the measure is the sum of their *absolute values*: the sum
+# itself may be near zero while its terms are not.
+
+# %% tags=["active-ipynb"]
+# def sum_within_rounding(s, x):
+#     x = x.double()                       # 53 bits: exact enough to judge 24
+#     error = (s.double() - x.sum()).abs()
+#     return bool(error <= 4 * 2**-24 * len(x) ** 0.5 * x.abs().sum())
+#
+#
+# def one_by_one(x, dtype):
+#     total = torch.zeros((), dtype=dtype)
+#     for entry in x.to(dtype):
+#         total += entry
+#     return total
+#
+#
+# x = torch.arange(1000) % 7 - 2.9
+# print("summed by torch:        ", sum_within_rounding(x.sum(), x))
+# print("one by one, in float32: ", sum_within_rounding(one_by_one(x, torch.float32), x))
+# print("one by one, in float16: ", sum_within_rounding(one_by_one(x, torch.float16), x))
+# print("without the last entry: ", sum_within_rounding(x[:-1].sum(), x))
+
+# %% [markdown]
+# **Your task.**
+#
+# - `a` is (M, K), `b` is (K, N), `c` is (M, N), all three float16 or all three float32.
+# - The result is a Python `bool`: True for a right `c`, False for a wrong one.
+# - Right results were summed in float32 in different orders. Wrong ones have sums in float16, operands
+#   cut to TF32, a product left out, one element off, or a NaN.
+# - Numbers may be small or large, rows may differ in size, sums may be long or nearly cancel. The
+#   constant is yours: 2, 4 or 8 times √K roundings, or the rigorous K. Both tell right from wrong.
+# - This step is plain PyTorch on the CPU; any operator is welcome.
+#
+# <details>
+# <summary>Hint 1: two errors, two terms</summary>
+#
+# An element is summed, then stored. What can the sum be off by? What does storing add in float16,
+# and what in float32?
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the measure of each</summary>
+#
+# The sum: roundings of 2⁻²⁴, measured by `a.abs() @ b.abs()` in float64, an (M, N) matrix with a
+# number for each element. The storing: half of the last bit of the result, `u * exact.abs()`, where
+# `u` is `torch.finfo(c.dtype).eps / 2`.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. Make `a` and `b` float64; `exact` is their product, `size` that of their absolute values.
+# 2. `u` is half of `torch.finfo(c.dtype).eps`.
+# 3. `bound`: `u * exact.abs()` plus 4 times 2⁻²⁴ times the root of K times `size`.
+# 4. Return whether *all* elements of `(c.double() - exact).abs()` are at most their bound. Asked the
+#    other way round, whether any is above it, NaN would pass. `bool(...)` makes a bool of the tensor.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "within_rounding", "solution": true}
+def within_rounding(c, a, b):
+    """Whether c can be a @ b, summed in float32 and rounded to the type of c."""
+    # The exact product, the bound of each element, the comparison.
+    ### BEGIN SOLUTION
+    a, b = a.double(), b.double()
+    exact = a @ b
+    size = a.abs() @ b.abs()  # what an error is measured by: the terms, not their sum
+    u = torch.finfo(c.dtype).eps / 2
+    bound = u * exact.abs() + 4 * 2**-24 * a.shape[1] ** 0.5 * size
+    return bool(((c.double() - exact).abs() <= bound).all())
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Look before you check. Step 2 made you a wrong result to try it on.
+
+# %% tags=["active-ipynb"]
+# a, b = torch.randn(16, 64), torch.randn(64, 16)
+# print("float32:", within_rounding(a @ b, a, b), "TF32:", within_rounding(tf32_matmul(a, b), a, b))
+# a, b = a.half(), b.half()
+# right = (a.float() @ b.float()).half()
+# print("float16:", within_rounding(right, a, b), "all NaN:", within_rounding(right * torch.nan, a, b))
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "within_rounding-check", "grade": true}
+# check(within_rounding)
+
+# %% [markdown]
+# ## Step 4: `ieee_matmul`
 #
 # A float32 has 24 significant bits. On a GPU `tl.dot` cuts float32 tiles to TF32 unless it is told
 # otherwise, and TF32 keeps 11 of them: tensor cores are fast because they multiply short numbers.

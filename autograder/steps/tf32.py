@@ -186,4 +186,4 @@ def _tf32_matmul_hypotheses(case: Case, tiles: set[int]) -> Answers:
         yield cause, right_a @ wrong_b
 
 
-tf32_matmul = Task(_tf32_matmul_cases, _tf32_matmul_hypotheses)
+tf32_matmul = Task(_tf32_matmul_cases, _tf32_matmul_hypotheses, otherwise="rounding_wrong")
