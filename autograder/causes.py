@@ -63,7 +63,45 @@ CAUSES = {
         "On a GPU `tl.dot` cuts float32 tiles to TF32 unless told otherwise: pass "
         '`input_precision="ieee"`. Write a sum of products as `tl.dot` as well, since the compiler '
         "may turn it into one.",
-        "accumulator",
+        "tf32",
+    ),
+    "rounding_wrong": Cause(
+        "TF32 keeps 10 of the 23 bits of fraction, so the lowest 13 of the 32 bits go. To round to the "
+        "nearest, add half of the last bit that stays before you cut: 0xFFF, and 1 more if that bit is "
+        "set, which sends ties to even. In a product round both operands, and neither sum nor result.",
+        "formats",
+    ),
+    "tolerance_not_scaled": Cause(
+        "The allowed error must grow and shrink with the numbers that are summed: with |A|·|B|, the "
+        "product of the absolute values, and with nothing fixed. |A·B| is no measure of it, since a sum "
+        "can be near zero while its terms, and their errors, are not.",
+        "tolerance",
+    ),
+    "tolerance_too_tight": Cause(
+        "A right result is refused. Sums of K float32 products may be off by some √K times 2⁻²⁴ of "
+        "|A|·|B|; and where the result is stored in c's type, by half a unit in the last place of the "
+        "result itself: u·|A·B|, with u = 2⁻¹¹ for float16.",
+        "tolerance",
+    ),
+    "tolerance_too_loose": Cause(
+        "A wrong result is accepted. Take the unit roundoff of c's own type for the storing, and that of "
+        "float32 for the sum; a tolerance made for float16 sees nothing in float32.",
+        "tolerance",
+    ),
+    "elements_averaged": Cause(
+        "One wrong element hides among right ones. Compare each element with its own bound; a mean, a "
+        "norm or the largest number of the matrix mixes them.",
+        "tolerance",
+    ),
+    "nan_accepted": Cause(
+        "Every comparison with NaN is false, `error > bound` as well. Ask whether all errors are inside, "
+        "`(error <= bound).all()`, and not whether any is outside.",
+        "tolerance",
+    ),
+    "bitcast_missing": Cause(
+        "`x.to(tl.uint32)` converts the number: 2.7 becomes 2. To look at the bits of a float, and to go "
+        "back, use `x.to(tl.uint32, bitcast=True)` and `bits.to(tl.float32, bitcast=True)`.",
+        "formats",
     ),
     "offset_overflow": Cause(
         "Offsets past 2³¹ wrap around in 32 bits. Make the index 64-bit before it is multiplied by "
@@ -126,6 +164,11 @@ CAUSES = {
     "masked_other_wrong": Cause(
         "A masked lane must change nothing, and without `other` it is undefined. Say what it must be: "
         "`other=0.0` for a sum or a product, `float('-inf')` for a maximum or before `exp`.",
+        "identity",
+    ),
+    "masked_lanes_not_reset": Cause(
+        "A masked lane was 0 when it was loaded, and 0 - mean is not 0. Arithmetic undoes `other`: set "
+        "such lanes again, with `tl.where(cols < C, value, 0.0)`, before the next reduction.",
         "identity",
     ),
     "k_tail_unmasked": Cause(
@@ -203,6 +246,11 @@ CAUSES = {
         "its entries before `tl.exp`; the quotient stays the same.",
         "stability",
     ),
+    "max_not_restored": Cause(
+        "Inside the sum the maximum was subtracted, which divides the sum by exp(max). Add the maximum "
+        "again after the logarithm, once.",
+        "stability",
+    ),
     "max_not_per_row": Cause(
         "Each row has its own maximum and its own sum. A reduction of a tile without `axis=1`, or one "
         "that goes on from row to row, mixes the rows.",
@@ -216,6 +264,12 @@ CAUSES = {
     "normaliser_wrong": Cause(
         "Every row must sum to 1: divide exp(x - max) by the sum of exp(x - max) over the same row, "
         "once, and by nothing else.",
+        "stability",
+    ),
+    "variance_wrong": Cause(
+        "For each row, over its C columns: mean = sum(x) / C, variance = sum((x - mean)²) / C, result = "
+        "(x - mean) / sqrt(variance + eps). The mean of x² minus the square of the mean is the same "
+        "number on paper, and has no correct digit left when the mean is large.",
         "stability",
     ),
     "scale_wrong": Cause(
@@ -497,6 +551,7 @@ CAUSES = {
 ONLY_IN = {
     "units": (1, 2), "intensity": (1,), "roofline": (1,),
     "async": (2,), "cold": (2,), "median": (2,), "cache": (2,),
+    "formats": (7,), "tf32": (7,), "tolerance": (7,),
 }  # fmt: skip
 
 # Every other topic. The chapters without kernels have one section to answer them all.
@@ -528,6 +583,13 @@ TOPICS = {
         "start": "k-loop", "pointer-grids": "strides", "programs": "grid", "int64": "strides",
         "identity": "masks", "stability": "accumulator", "merge": "accumulator",
         "rescale": "accumulator", "causal": "masks", "heads": "strides",
+    },
+    7: {
+        "start": "formats", "output": "kernel", "grid": "kernel", "masks": "kernel",
+        "k-loop": "kernel", "strides": "kernel", "pointer-grids": "kernel", "int64": "kernel",
+        "programs": "kernel", "identity": "kernel", "epilogue": "kernel", "causal": "kernel",
+        "heads": "kernel", "accumulator": "accumulation", "stability": "accumulation",
+        "merge": "accumulation", "rescale": "accumulation",
     },
     8: dict.fromkeys(
         (

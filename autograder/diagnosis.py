@@ -33,6 +33,8 @@ BY_FOCUS = {
     "empty": "empty_row",
     "gqa": "gqa_mapping",
     "heads": "head_or_batch_offset",
+    "cancellation": "variance_wrong",
+    "eps": "variance_wrong",
 }
 
 # What an exception's words say, where they say more than that it was raised.
@@ -208,6 +210,8 @@ def _rounding(evidence, failed, step) -> str:
     wrong = _with_wrong_values(failed)
     if len(wrong) < len(failed) or not all(map(_small, wrong)):
         return ""
+    if step.task.otherwise == "rounding_wrong":
+        return "rounding_wrong"  # the step is about how many bits stay
     halves = any("float16" in str(e.case.size.get("dtype")) for e in wrong)
     return "low_precision_accumulator" if halves else "low_precision_input"
 

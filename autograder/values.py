@@ -14,6 +14,7 @@ from autograder.steps.calls import Chosen, Configs, Work
 
 DEEPEST = 8  # lists in lists
 LARGEST = 2**64  # of an int's absolute value
+LONGEST = 24  # a tensor with more elements is shown by its shape
 TENSORS = ("float16", "float32", "float64", "int32", "int64", "bool")
 
 
@@ -142,6 +143,8 @@ class _Short(reprlib.Repr):
         return f"{value:.10g}" if value % 1 else repr(value)
 
     def repr_ndarray(self, value, level):
+        if value.size > LONGEST:
+            return f"<{'×'.join(map(str, value.shape))} {value.dtype.name}>"
         return f"tensor({self.repr1(value.tolist(), level)})"
 
     def repr_Foreign(self, value, level):

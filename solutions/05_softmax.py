@@ -1,12 +1,14 @@
 # %% [markdown]
 # # Softmax
 #
-# Two kernels that reduce each row of a matrix to a number, and then use it:
+# Four kernels that reduce each row of a matrix to a number, and then use it:
 #
 # | step | function | new idea | points |
 # | --- | --- | --- | --- |
 # | 1 | `row_max(x)` | a reduction, and what a masked lane must count as | 5 |
-# | 2 | `softmax(x)` | two reductions over one row, without overflow | 10 |
+# | 2 | `log_sum_exp(x)` | a second pass that needs the first, without overflow | 6 |
+# | 3 | `softmax(x)` | a whole row in registers, and programs that take many rows | 10 |
+# | 4 | `layer_norm(x, eps)` | a masked lane that stops being neutral | 8 |
 #
 # The ideas are explained in chapter 5. Fill in each cell that says `YOUR CODE HERE`, delete its
 # `raise` line, look at a small result, then run the check below it. You can check as often as you
@@ -125,7 +127,124 @@ def row_max(x):
 # check(row_max)
 
 # %% [markdown]
-# ## Step 2: `softmax`
+# ## Step 2: `log_sum_exp`
+#
+# **A worked kernel first.** It computes the length of each row, the root of its sum of squares. The
+# square of 3e20 is too large for float32, so the row is divided by its largest entry before it is
+# squared, and the result is multiplied by it at the end. That takes two passes over the row: the
+# second needs the number that the first has found. 0 is neutral in both: no |x| is smaller, and its
+# square adds nothing.
+
+# %% tags=["active-ipynb"]
+# @triton.jit
+# def row_length_kernel(x_ptr, out_ptr, C, BLOCK: tl.constexpr):
+#     row = tl.program_id(0)
+#     cols = tl.arange(0, BLOCK)
+#     largest = tl.zeros((BLOCK,), tl.float32)
+#     for start in range(0, C, BLOCK):
+#         x = tl.load(x_ptr + row * C + start + cols, mask=cols < C - start, other=0.0)
+#         largest = tl.maximum(largest, tl.abs(x))
+#     scale = tl.max(largest, axis=0)
+#     total = tl.zeros((BLOCK,), tl.float32)
+#     for start in range(0, C, BLOCK):
+#         x = tl.load(x_ptr + row * C + start + cols, mask=cols < C - start, other=0.0)
+#         total += (x / scale) * (x / scale)
+#     tl.store(out_ptr + row, scale * tl.sqrt(tl.sum(total, axis=0)))
+#
+#
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# x = torch.tensor([[3.0, 4.0, 0.0, 0.0, 0.0], [3e20, 4e20, 0.0, 0.0, 0.0]], device=device)
+# lengths = torch.empty(2, device=device)
+# row_length_kernel[(2,)](x, lengths, 5, BLOCK=4)
+# print(lengths, "should be 5 and 5e20;", "unscaled:", (x * x).sum(dim=1).sqrt())
+
+# %% [markdown]
+# **Your task.** The specification, in PyTorch:
+#
+# ```python
+# def log_sum_exp(x):          # x is (R, C), R and C at least 1; float16, bfloat16 or float32
+#     return x.float().exp().sum(dim=1).log()     # (R,), new, float32 for every dtype of x
+# ```
+#
+# - Written like this, the specification overflows from an entry of 89 on. Yours must not: for the
+#   maximum m of a row, log(sum(exp(x))) = m + log(sum(exp(x - m))).
+# - `x` may be any view. A row may be longer than any block.
+# - Entries may be large, very negative or `-inf`. None is NaN, and no row is `-inf` throughout.
+# - **Given:** the wrapper with the launch, the row of a program, the columns of a block.
+# - **Yours:** two passes and the store.
+#
+# <details>
+# <summary>Hint 1: what to reuse</summary>
+#
+# The first pass is step 1. The second walks over the same blocks, with the same mask, and sums. Which
+# value must a masked lane have *after* `exp`, and which one before?
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the parts</summary>
+#
+# A masked lane is loaded as `float("-inf")` in both passes: exp(-inf - m) is 0. `tl.exp` and `tl.log`
+# are natural. Keep a block of running sums, and reduce it once, after the loop.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. The running maxima and their loop as in step 1; then `m = tl.max(best, axis=0)`.
+# 2. `total`: a block of zeros in float32.
+# 3. The loop again, with the same load; `total += tl.exp(x.to(tl.float32) - m)`
+# 4. Store `m + tl.log(tl.sum(total, axis=0))` at `out_ptr + row`.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "log_sum_exp", "solution": true}
+@triton.jit
+def log_sum_exp_kernel(x_ptr, out_ptr, C, stride_r, stride_c, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK).to(tl.int64)
+    row_ptr = x_ptr + row * stride_r
+    # One pass for the maximum, one for the sum of exp(x - maximum), one store.
+    ### BEGIN SOLUTION
+    best = tl.full((BLOCK,), float("-inf"), tl.float32)
+    for start in range(0, C, BLOCK):
+        x = tl.load(row_ptr + (start + cols) * stride_c, mask=cols < C - start, other=float("-inf"))
+        best = tl.maximum(best, x.to(tl.float32))
+    m = tl.max(best, axis=0)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, C, BLOCK):
+        x = tl.load(row_ptr + (start + cols) * stride_c, mask=cols < C - start, other=float("-inf"))
+        total += tl.exp(x.to(tl.float32) - m)
+    tl.store(out_ptr + row, m + tl.log(tl.sum(total, axis=0)))
+    ### END SOLUTION
+
+
+def log_sum_exp(x):
+    """Return the logarithm of the sum of the exponentials of each row of x, shape (R,), float32."""
+    R, C = x.shape
+    out = torch.empty((R,), dtype=torch.float32, device=x.device)
+    block = min(triton.next_power_of_2(C), 1024)
+    log_sum_exp_kernel[(R,)](x, out, C, x.stride(0), x.stride(1), BLOCK=block)
+    return out
+
+
+# %% [markdown]
+# Look before you check. Equal entries: the result is the entry plus log(5), here 1.609.
+
+# %% tags=["active-ipynb"]
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# x = torch.tensor([[0.0], [1000.0], [-1000.0]], device=device).expand(3, 5)
+# print(log_sum_exp(x), "should be 1.609, 1001.609, -998.391")
+# x = torch.randn(3, 300, device=device)
+# print("largest difference:", (log_sum_exp(x) - torch.logsumexp(x, dim=1)).abs().max().item())
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "log_sum_exp-check", "grade": true}
+# check(log_sum_exp)
+
+# %% [markdown]
+# ## Step 3: `softmax`
 #
 # **A worked kernel first.** It centres each row: every entry minus the mean of its row. The row is
 # read once and stays in registers, since `BLOCK` is at least the number of columns. There are fewer
@@ -246,6 +365,120 @@ def softmax(x):
 
 # %% tags=["active-ipynb"] nbgrader={"grade_id": "softmax-check", "grade": true}
 # check(softmax)
+
+# %% [markdown]
+# ## Step 4: `layer_norm`
+#
+# **A worked kernel first.** It counts how many entries of each row lie above the row's mean. A masked
+# lane is loaded as 0, which is right for the sum. But the comparison makes something else of it: in a
+# row of negative numbers 0 lies above the mean, and would be counted. So it is set to 0 once more.
+
+# %% tags=["active-ipynb"]
+# @triton.jit
+# def above_mean_kernel(x_ptr, out_ptr, R, C, BLOCK: tl.constexpr):
+#     cols = tl.arange(0, BLOCK)
+#     for row in range(tl.program_id(0), R, tl.num_programs(0)):
+#         x = tl.load(x_ptr + row * C + cols, mask=cols < C, other=0.0)
+#         mean = tl.sum(x, axis=0) / C
+#         above = tl.where(cols < C, tl.where(x > mean, 1, 0), 0)
+#         tl.store(out_ptr + row, tl.sum(above, axis=0))
+#
+#
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# x = torch.tensor([[-1.0, -2.0, -3.0], [-5.0, -5.0, -2.0]], device=device)
+# count = torch.empty(2, dtype=torch.int32, device=device)
+# above_mean_kernel[(1,)](x, count, 2, 3, BLOCK=4)
+# count
+
+# %% [markdown]
+# **Your task.** The specification, in PyTorch:
+#
+# ```python
+# def layer_norm(x, eps):      # x is (R, C), R at least 1, C from 1 to 8192; eps is positive
+#     wide = x.float()         # x is float16, bfloat16 or float32; the arithmetic is float32
+#     distance = wide - wide.mean(dim=1, keepdim=True)
+#     variance = (distance * distance).mean(dim=1, keepdim=True)
+#     return (distance / (variance + eps).sqrt()).to(x.dtype)    # (R, C), contiguous
+# ```
+#
+# - This is `torch.nn.functional.layer_norm` over the last axis, without weight and bias.
+# - `x` may be any view: use both of its strides. All entries are finite.
+# - A row may lie far from zero. The mean of x² minus the square of the mean is the variance too, on
+#   paper. In float32 it is rounding noise there.
+# - **Given:** the wrapper with the launch, the columns, the loop over rows.
+# - **Yours:** what is done to one row.
+#
+# <details>
+# <summary>Hint 1: two sums, two looks at the masked lanes</summary>
+#
+# Write down what a masked lane holds after each line. What must it hold when the squares are summed?
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: the parts</summary>
+#
+# Both means divide by `C`, not by `BLOCK`. `tl.where(cols < C, x - mean, 0.0)` is the distance, and 0
+# in masked lanes. `tl.sqrt` takes the root.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. Load the row with both strides, mask `cols < C`, `other=0.0`; convert with `.to(tl.float32)`.
+# 2. `mean = tl.sum(x, axis=0) / C`
+# 3. `distance`: `x - mean`, and 0 where `cols < C` is false.
+# 4. `variance`: the sum of `distance * distance`, divided by `C`.
+# 5. Store `distance / tl.sqrt(variance + eps)` at `out_ptr + row * C + cols` with the mask.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "layer_norm", "solution": true}
+@triton.jit
+def layer_norm_kernel(x_ptr, out_ptr, R, C, stride_r, stride_c, eps, BLOCK: tl.constexpr):
+    cols = tl.arange(0, BLOCK).to(tl.int64)
+    for index in range(tl.program_id(0), R, tl.num_programs(0)):
+        row = tl.cast(index, tl.int64)
+        # One load, the mean, the distances from it, the variance, one store.
+        ### BEGIN SOLUTION
+        x = tl.load(x_ptr + row * stride_r + cols * stride_c, mask=cols < C, other=0.0)
+        x = x.to(tl.float32)
+        mean = tl.sum(x, axis=0) / C
+        # A masked lane is 0, and would be -mean from here on.
+        distance = tl.where(cols < C, x - mean, 0.0)
+        variance = tl.sum(distance * distance, axis=0) / C
+        tl.store(out_ptr + row * C + cols, distance / tl.sqrt(variance + eps), mask=cols < C)
+        ### END SOLUTION
+
+
+def layer_norm(x, eps):
+    """Return each row of x with mean 0 and variance 1 (nearly: eps is added to the variance)."""
+    R, C = x.shape
+    out = torch.empty((R, C), dtype=x.dtype, device=x.device)
+    block = triton.next_power_of_2(C)
+    num_warps = min(max(block // 512, 1), 32)
+    programs = min(R, resident_programs(x.device, num_warps))
+    layer_norm_kernel[(programs,)](
+        x, out, R, C, x.stride(0), x.stride(1), eps, BLOCK=block, num_warps=num_warps
+    )
+    return out
+
+
+# %% [markdown]
+# Look before you check. Each row has mean 0 and variance 1 afterwards, wherever it was before.
+
+# %% tags=["active-ipynb"]
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# x = torch.tensor([[1.0, 2.0, 3.0], [1001.0, 1002.0, 1003.0]], device=device)
+# print(layer_norm(x, 1e-5), "should be -1.225, 0, 1.225 twice")
+# x = torch.randn(3, 300, device=device)
+# difference = layer_norm(x, 1e-5) - torch.nn.functional.layer_norm(x, (300,))
+# print("largest difference:", difference.abs().max().item())
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "layer_norm-check", "grade": true}
+# check(layer_norm)
 
 # %% [markdown]
 # ## If you want more

@@ -102,17 +102,11 @@ def _scale_rows_cases(rng) -> list[Case]:
 def _scale_rows_hypotheses(case: Case, tiles: set[int]):
     x, s = case.operands
     scale = s.values.astype(np.float64)
-    for cause, values in _misread(x):
+    for cause, values in memory.misread(x):
         yield cause, values * scale[:, None]
     columns = np.arange(case.shape[1])
     if scale.size >= columns.size:
         yield "tile_dimensions_confused", x.values * scale[columns][None, :]
-
-
-def _misread(x: Operand):
-    yield "stride_ignored", memory.as_contiguous(x)
-    yield "stride_ignored", memory.with_unit_column_stride(x)
-    yield "strides_swapped", memory.with_swapped_strides(x)
 
 
 def _scale_optimum(case: Case) -> tuple[int, int]:

@@ -30,6 +30,11 @@ def _accumulation_error(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return ACCUMULATION * math.sqrt(a.shape[1]) * (np.abs(a) @ np.abs(b))
 
 
+def rounding_of(a: np.ndarray, b: np.ndarray, out: str) -> np.ndarray:
+    """The error allowed for the product of two float64 arrays, stored as `out`."""
+    return UNIT_ROUNDOFF[out] * np.abs(a @ b) + _accumulation_error(a, b) + HALF_SUBNORMAL[out]
+
+
 def wide(operand: Operand) -> np.ndarray:
     return operand.values.astype(np.float64)
 
@@ -49,10 +54,10 @@ def product_case(
     left = Operand("a", _draw(rng, (m, k), dtype, a), a, dtype)
     right = Operand("b", _draw(rng, (k, n), dtype, b), b, dtype)
     expected = wide(left) @ wide(right)
-    bound = UNIT_ROUNDOFF[out] * np.abs(expected) + _accumulation_error(wide(left), wide(right))
     size = {"M": m, "N": n, "K": k, "dtype": dtype}
     size |= {o.name: o.layout for o in (left, right) if o.layout != "contiguous"}
-    return Case(name, size, (left, right), expected, bound + HALF_SUBNORMAL[out], out, focus)
+    bound = rounding_of(wide(left), wide(right), out)
+    return Case(name, size, (left, right), expected, bound, out, focus)
 
 
 def _triton_matmul_cases(rng) -> list[Case]:

@@ -4,6 +4,8 @@ Used by the hypotheses of every family. Must never decide a verdict: an answer t
 these is already known to be wrong.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from autograder.arena import dense, lay_out
@@ -38,6 +40,13 @@ def with_swapped_strides(operand: Operand) -> np.ndarray:
     """The last two strides exchanged."""
     _, strides = lay_out(operand)
     return read(operand, (*strides[:-2], strides[-1], strides[-2]))
+
+
+def misread(operand: Operand) -> Iterator[tuple[str, np.ndarray]]:
+    """(cause, what is read) for the usual slips with the strides of a matrix."""
+    yield "stride_ignored", as_contiguous(operand)
+    yield "stride_ignored", with_unit_column_stride(operand)
+    yield "strides_swapped", with_swapped_strides(operand)
 
 
 def with_columns(operand: Operand, cols: int) -> np.ndarray:

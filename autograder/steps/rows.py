@@ -14,17 +14,27 @@ from autograder.steps.case import (
     Case,
     Operand,
     Task,
-    expanded,
     normal,
     ragged,
+)
+from autograder.steps.row_values import (
+    SENTINELS,
+    around,
+    blocks_of,
+    constant,
+    draw,
+    first_far_above,
+    levels,
+    next_power_of_2,
+    padded_widths,
+    size_of,
+    with_holes,
 )
 
 ROUNDOFF = UNIT_ROUNDOFF["float32"]  # all three steps compute in fp32
 SMALLEST_NORMAL = 2.0**-126  # a GPU may replace what is smaller by 0
 # A maximum swallows NaN, so that one case is run with this in masked lanes and beside the operand.
 SECOND_FILL = 3e4
-# What learners write for "minus infinity": each is larger than some finite number.
-SENTINELS = (-1e4, -65504.0, -1e5, -1e6, -1e8, -1e9, -1e10, -1e20)
 
 
 def softmax_of(x: np.ndarray) -> np.ndarray:
@@ -58,60 +68,6 @@ def _softmax_bound(x: np.ndarray, p: np.ndarray, dtype: str) -> np.ndarray:
     return p * (relative + UNIT_ROUNDOFF[dtype]) + HALF_SUBNORMAL[dtype] + SMALLEST_NORMAL
 
 
-# --- values that show a mistake ---------------------------------------------------------------
-
-
-def _levels(rng, rows: int, cols: int) -> np.ndarray:
-    """Rows far apart from each other, so that one row's maximum is no use to another."""
-    return (
-        normal(rng, (rows, cols), "float32")
-        + np.linspace(-500, 400, rows, dtype="float32")[:, None]
-    )
-
-
-def _around(rng, level: float, rows: int, cols: int) -> np.ndarray:
-    return level + 3 * normal(rng, (rows, cols), "float32")
-
-
-def _constant(cols: int) -> np.ndarray:
-    """Rows of equal entries, one row lower than any sentinel that stands for -inf."""
-    rows = np.array([-1e30, -7.5, 0.0, 1e30], "float32")
-    return np.repeat(rows[:, None], cols, axis=1)
-
-
-def _with_holes(rng, rows: int, cols: int) -> np.ndarray:
-    """A third of the entries -inf; the last row has a single finite entry."""
-    x = normal(rng, (rows, cols), "float32")
-    x[rng.random((rows, cols)) < 1 / 3] = -np.inf
-    x[-1] = -np.inf
-    x[np.arange(rows), rng.integers(0, cols, rows)] = 1.5
-    return x
-
-
-def _minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray:
-    """Row i begins with blocks[i] entries of -inf: its first block holds nothing else."""
-    x = normal(rng, (len(blocks), cols), "float32")
-    for row, length in zip(x, blocks):
-        row[:length] = -np.inf
-    return x
-
-
-def _first_far_above(rng, rows: int, cols: int) -> np.ndarray:
-    """The first 16 entries 95 above the rest: exp(95) is too large for fp32."""
-    x = normal(rng, (rows, cols), "float32")
-    x[:, :16] += 95
-    return x
-
-
-def _rising(rng, rows: int, cols: int) -> np.ndarray:
-    """Every block has a larger maximum than the one before."""
-    return normal(rng, (rows, cols), "float32") + np.linspace(-40, 40, cols, dtype="float32")
-
-
-def _draw(rng, rows, cols, dtype="float32", layout="contiguous") -> np.ndarray:
-    return (expanded if layout == "expanded" else normal)(rng, (rows, cols), dtype)
-
-
 # --- row_max ----------------------------------------------------------------------------------
 
 
@@ -119,7 +75,7 @@ def _max_case(name: str, values: np.ndarray, focus: str = "", layout="contiguous
     expected = values.max(axis=1).astype(np.float64)
     return Case(
         name,
-        _size(values, layout),
+        size_of(values, layout),
         (Operand("x", values, layout),),
         expected,
         np.zeros_like(expected),
@@ -128,17 +84,12 @@ def _max_case(name: str, values: np.ndarray, focus: str = "", layout="contiguous
     )
 
 
-def _size(values: np.ndarray, layout: str) -> dict:
-    size = {"R": values.shape[0], "C": values.shape[1], "dtype": values.dtype.name}
-    return size if layout == "contiguous" else size | {"x": layout}
-
-
 def _row_max_cases(rng) -> list[Case]:
     def odd(low, high):
         return ragged(rng, low, high)
 
     def case(name, rows, cols, focus="", dtype="float32", layout="contiguous"):
-        return _max_case(name, _draw(rng, rows, cols, dtype, layout), focus, layout)
+        return _max_case(name, draw(rng, rows, cols, dtype, layout), focus, layout)
 
     return [
         case("whole tiles", 16, 64),
@@ -149,11 +100,11 @@ def _row_max_cases(rng) -> list[Case]:
         case("one column", odd(5, 15), 1, "C"),
         case("one row", 1, odd(17, 60), "R"),
         case("many rows", 260 + odd(3, 30), odd(5, 15), "R"),
-        _max_case("all negative, whole tiles", _around(rng, -300, 4, 2048), "values"),
-        _max_case("all negative, ragged C", _around(rng, -300, 8, odd(33, 60)), "values"),
-        _max_case("rows on different levels", _levels(rng, 8, odd(33, 60)), "values"),
-        _max_case("rows of equal entries", _constant(odd(33, 60)), "values"),
-        _max_case("entries of -inf", _with_holes(rng, 5, odd(33, 60)), "values"),
+        _max_case("all negative, whole tiles", around(rng, -300, 4, 2048), "values"),
+        _max_case("all negative, ragged C", around(rng, -300, 8, odd(33, 60)), "values"),
+        _max_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
+        _max_case("rows of equal entries", constant(odd(33, 60)), "values"),
+        _max_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
         case("x transposed", odd(17, 40), odd(65, 90), "strides:x", layout="transposed"),
         case("x with padded rows", 16, 64, "strides:x", layout="padded"),
         case("x sliced", odd(17, 30), odd(33, 60), "strides:x", layout="sliced"),
@@ -167,16 +118,16 @@ def _row_max_hypotheses(case: Case, tiles: set[int]):
     (x,) = case.operands
     wide = x.values.astype(np.float64)
     top = wide.max(axis=1)
-    if any(case.size["C"] % tile for tile in tiles | {_next_power_of_2(case.size["C"])}):
+    if any(case.size["C"] % tile for tile in tiles | {next_power_of_2(case.size["C"])}):
         yield "masked_other_wrong", np.maximum(top, 0)
     yield "running_max_wrong", np.maximum(top, 0)  # also where no lane is masked
     yield "masked_other_wrong", np.maximum(top, SECOND_FILL)
     for sentinel in SENTINELS:
         yield "finite_mask_value", np.maximum(top, np.float32(sentinel))
-    for cause, misread in _misread(x):
+    for cause, misread in memory.misread(x):
         yield cause, _max_skipping_nan(misread)
     for tile in sorted(tiles):
-        for width in _padded_widths(wide.shape[1], tile):
+        for width in padded_widths(wide.shape[1], tile):
             yield "load_mask_missing", _max_skipping_nan(memory.with_columns(x, width))
         yield from _partial_maxima(wide, tile)
     yield "max_not_per_row", np.full_like(top, top.max())
@@ -184,7 +135,7 @@ def _row_max_hypotheses(case: Case, tiles: set[int]):
 
 
 def _partial_maxima(x: np.ndarray, tile: int):
-    blocks = _blocks(x.shape[1], tile)
+    blocks = blocks_of(x.shape[1], tile)
     whole = x[:, : x.shape[1] // tile * tile]
     yield "tail_dropped", whole.max(axis=1, initial=-np.inf)
     if len(blocks) > 1:
@@ -195,6 +146,12 @@ def _partial_maxima(x: np.ndarray, tile: int):
 def _max_skipping_nan(x: np.ndarray) -> np.ndarray:
     """What a kernel's maximum makes of memory that is not the tensor's."""
     return np.where(np.isnan(x), -np.inf, x).max(axis=1)
+
+
+def _along_columns(reduce, x: np.ndarray) -> np.ndarray:
+    """A reduction along the wrong axis, where the shapes let it be stored at all."""
+    columns = reduce(x, axis=0)
+    return columns[: x.shape[0]] if x.shape[1] >= x.shape[0] else np.empty(0)
 
 
 row_max = Task(_row_max_cases, _row_max_hypotheses, second_fill=SECOND_FILL)
@@ -209,7 +166,7 @@ def _softmax_case(name: str, values: np.ndarray, focus: str = "", layout="contig
     dtype = values.dtype.name
     bound = _softmax_bound(wide, expected, dtype)
     operands = (Operand("x", values, layout),)
-    return Case(name, _size(values, layout), operands, expected, bound, dtype, focus)
+    return Case(name, size_of(values, layout), operands, expected, bound, dtype, focus)
 
 
 def _softmax_cases(rng) -> list[Case]:
@@ -217,7 +174,7 @@ def _softmax_cases(rng) -> list[Case]:
         return ragged(rng, low, high)
 
     def case(name, rows, cols, focus="", dtype="float32", layout="contiguous"):
-        return _softmax_case(name, _draw(rng, rows, cols, dtype, layout), focus, layout)
+        return _softmax_case(name, draw(rng, rows, cols, dtype, layout), focus, layout)
 
     return [
         case("whole tiles", 16, 64),
@@ -227,11 +184,11 @@ def _softmax_cases(rng) -> list[Case]:
         case("one column", odd(5, 15), 1, "C"),
         case("one row", 1, odd(17, 60), "R"),
         case("many rows", 260 + odd(3, 30), odd(5, 15), "R"),
-        _softmax_case("near -300", _around(rng, -300, 5, odd(33, 60)), "values"),
-        _softmax_case("exp overflows", _around(rng, 89, 5, odd(33, 60)), "values"),
-        _softmax_case("rows on different levels", _levels(rng, 8, odd(33, 60)), "values"),
-        _softmax_case("rows of equal entries", _constant(odd(33, 60)), "values"),
-        _softmax_case("entries of -inf", _with_holes(rng, 5, odd(33, 60)), "values"),
+        _softmax_case("near -300", around(rng, -300, 5, odd(33, 60)), "values"),
+        _softmax_case("exp overflows", around(rng, 89, 5, odd(33, 60)), "values"),
+        _softmax_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
+        _softmax_case("rows of equal entries", constant(odd(33, 60)), "values"),
+        _softmax_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
         case("x transposed", odd(17, 40), odd(65, 90), "strides:x", layout="transposed"),
         case("x with padded rows", 16, 64, "strides:x", layout="padded"),
         case("x sliced", odd(17, 30), odd(33, 60), "strides:x", layout="sliced"),
@@ -241,6 +198,19 @@ def _softmax_cases(rng) -> list[Case]:
     ]
 
 
+def _minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray:
+    """Row i begins with blocks[i] entries of -inf: its first block holds nothing else."""
+    x = normal(rng, (len(blocks), cols), "float32")
+    for row, length in zip(x, blocks):
+        row[:length] = -np.inf
+    return x
+
+
+def _rising(rng, rows: int, cols: int) -> np.ndarray:
+    """Every block has a larger maximum than the one before."""
+    return normal(rng, (rows, cols), "float32") + np.linspace(-40, 40, cols, dtype="float32")
+
+
 def _online_softmax_cases(rng) -> list[Case]:
     """Rows of several blocks of up to 4096, since nobody knows how large a learner's blocks are."""
 
@@ -248,7 +218,7 @@ def _online_softmax_cases(rng) -> list[Case]:
         return ragged(rng, low, high)
 
     def case(name, rows, cols, focus="", dtype="float32", layout="contiguous"):
-        return _softmax_case(name, _draw(rng, rows, cols, dtype, layout), focus, layout)
+        return _softmax_case(name, draw(rng, rows, cols, dtype, layout), focus, layout)
 
     first = (16, 1100, 2100, 4100, 8200)
     return [
@@ -260,14 +230,14 @@ def _online_softmax_cases(rng) -> list[Case]:
         case("one column", odd(5, 15), 1, "C"),
         case("one row", 1, odd(17, 60), "R"),
         case("many rows", 130 + odd(3, 30), odd(5, 15), "R"),
-        _softmax_case("near -300", _around(rng, -300, 2, 4096 + odd(33, 60)), "values"),
-        _softmax_case("exp overflows", _around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
+        _softmax_case("near -300", around(rng, -300, 2, 4096 + odd(33, 60)), "values"),
+        _softmax_case("exp overflows", around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
         _softmax_case("rising", _rising(rng, 2, 8192 + odd(33, 60)), "values"),
-        _softmax_case("first far above", _first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
+        _softmax_case("first far above", first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
         _softmax_case("first block -inf", _minus_infinity_first(rng, 9001, first), "empty block"),
-        _softmax_case("entries of -inf", _with_holes(rng, 5, odd(33, 60)), "values"),
-        _softmax_case("rows on different levels", _levels(rng, 8, odd(33, 60)), "values"),
-        _softmax_case("rows of equal entries", _constant(odd(2100, 2200)), "values"),
+        _softmax_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
+        _softmax_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
+        _softmax_case("rows of equal entries", constant(odd(2100, 2200)), "values"),
         case("x transposed", odd(17, 40), odd(65, 90), "strides:x", layout="transposed"),
         case("x with padded rows", 4, 2048, "strides:x", layout="padded"),
         case("x sliced", odd(7, 15), odd(33, 60), "strides:x", layout="sliced"),
@@ -296,10 +266,10 @@ def _wrong_softmaxes(x: Operand, tiles: set[int]):
     e = np.exp(wide - top)
     total = e.sum(axis=1, keepdims=True)
     for tile in sorted(tiles):
-        for width in _padded_widths(cols, tile):
+        for width in padded_widths(cols, tile):
             yield from _padding_counted(wide, width - cols)
             yield "load_mask_missing", _softmax_skipping_nan(memory.with_columns(x, width), cols)
-    for cause, misread in _misread(x):
+    for cause, misread in memory.misread(x):
         yield cause, softmax_of(misread)
     if top.max() > 80:  # below, nothing overflows, and what underflows has other reasons too
         raw = np.exp(wide.astype(np.float32))
@@ -359,7 +329,7 @@ def _wrong_streams(operand: Operand, tiles: set[int]):
 
 def _wrong_stream(x: np.ndarray, tile: int):
     """What the usual slips between the blocks of a row compute."""
-    blocks = _blocks(x.shape[1], tile)
+    blocks = blocks_of(x.shape[1], tile)
     lowest_top = x.max(axis=1).min()
     if np.isneginf(x[:, blocks[0]]).all(axis=1).any():
         yield "empty_block", _stream(x, tile)
@@ -399,7 +369,7 @@ def _stream(x, tile, start=-np.inf, running=True, correction=_right_correction) 
     x = x.astype(np.float32)
     m = np.full((x.shape[0], 1), start, np.float32)
     total = np.zeros((x.shape[0], 1), np.float32)
-    for block in _blocks(x.shape[1], tile):
+    for block in blocks_of(x.shape[1], tile):
         part = x[:, block]
         top = part.max(axis=1, keepdims=True)
         new = np.maximum(m, top) if running else top
@@ -415,7 +385,7 @@ def _stored_too_early(x: np.ndarray, tile: int):
     m = np.full((x.shape[0], 1), -np.inf)
     partial = np.zeros((x.shape[0], 1))
     old_maximum, old_both, own_maximum = (np.empty_like(x) for _ in range(3))
-    for block in _blocks(x.shape[1], tile):
+    for block in blocks_of(x.shape[1], tile):
         part = x[:, block]
         top = part.max(axis=1, keepdims=True)
         new = np.maximum(m, top)
@@ -433,31 +403,3 @@ softmax = Task(_softmax_cases, _softmax_hypotheses, otherwise="normaliser_wrong"
 online_softmax = Task(
     _online_softmax_cases, _online_softmax_hypotheses, otherwise="normaliser_wrong"
 )
-
-
-# --- what all three share ---------------------------------------------------------------------
-
-
-def _misread(x: Operand):
-    yield "stride_ignored", memory.as_contiguous(x)
-    yield "stride_ignored", memory.with_unit_column_stride(x)
-    yield "strides_swapped", memory.with_swapped_strides(x)
-
-
-def _next_power_of_2(n: int) -> int:
-    return 1 << (n - 1).bit_length()
-
-
-def _padded_widths(cols: int, tile: int) -> set[int]:
-    """How wide a row is with its masked lanes: whole tiles, or the next power of two."""
-    return {-(-cols // tile) * tile, _next_power_of_2(cols)}
-
-
-def _blocks(cols: int, tile: int) -> list[slice]:
-    return [slice(start, min(start + tile, cols)) for start in range(0, cols, tile)]
-
-
-def _along_columns(reduce, x: np.ndarray) -> np.ndarray:
-    """A reduction along the wrong axis, where the shapes let it be stored at all."""
-    columns = reduce(x, axis=0)
-    return columns[: x.shape[0]] if x.shape[1] >= x.shape[0] else np.empty(0)

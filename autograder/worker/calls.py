@@ -84,8 +84,8 @@ def _config(entry: dict) -> triton.Config:
 
 
 def _snapshot(argument, configs: list):
-    """Enough of an argument to see that it was changed."""
-    return _describe(argument, configs), [str(c) for c in configs]
+    """Enough of an argument to see that it was changed; as text, since no NaN equals itself."""
+    return json.dumps([_describe(argument, configs), [str(c) for c in configs]])
 
 
 def _describe(value, configs: list, depth: int = 0):

@@ -1,0 +1,67 @@
+"""Rows for the steps that reduce them: values that show a mistake, and how a row is cut in blocks.
+
+Must never hold what a single step promises: its answers and bounds stand in the step's module.
+"""
+
+import numpy as np
+
+from autograder.steps.case import expanded, normal
+
+# What learners write for "minus infinity": each is larger than some finite number.
+SENTINELS = (-1e4, -65504.0, -1e5, -1e6, -1e8, -1e9, -1e10, -1e20)
+
+
+def levels(rng, rows: int, cols: int) -> np.ndarray:
+    """Rows far apart from each other, so that one row's maximum is no use to another."""
+    return (
+        normal(rng, (rows, cols), "float32")
+        + np.linspace(-500, 400, rows, dtype="float32")[:, None]
+    )
+
+
+def around(rng, level: float, rows: int, cols: int) -> np.ndarray:
+    return level + 3 * normal(rng, (rows, cols), "float32")
+
+
+def constant(cols: int) -> np.ndarray:
+    """Rows of equal entries, one row lower than any sentinel that stands for -inf."""
+    rows = np.array([-1e30, -7.5, 0.0, 1e30], "float32")
+    return np.repeat(rows[:, None], cols, axis=1)
+
+
+def with_holes(rng, rows: int, cols: int) -> np.ndarray:
+    """A third of the entries -inf; the last row has a single finite entry."""
+    x = normal(rng, (rows, cols), "float32")
+    x[rng.random((rows, cols)) < 1 / 3] = -np.inf
+    x[-1] = -np.inf
+    x[np.arange(rows), rng.integers(0, cols, rows)] = 1.5
+    return x
+
+
+def first_far_above(rng, rows: int, cols: int) -> np.ndarray:
+    """The first 16 entries 95 above the rest: exp(95) is too large for fp32."""
+    x = normal(rng, (rows, cols), "float32")
+    x[:, :16] += 95
+    return x
+
+
+def draw(rng, rows, cols, dtype="float32", layout="contiguous") -> np.ndarray:
+    return (expanded if layout == "expanded" else normal)(rng, (rows, cols), dtype)
+
+
+def size_of(values: np.ndarray, layout: str) -> dict:
+    size = {"R": values.shape[0], "C": values.shape[1], "dtype": values.dtype.name}
+    return size if layout == "contiguous" else size | {"x": layout}
+
+
+def next_power_of_2(n: int) -> int:
+    return 1 << (n - 1).bit_length()
+
+
+def padded_widths(cols: int, tile: int) -> set[int]:
+    """How wide a row is with its masked lanes: whole tiles, or the next power of two."""
+    return {-(-cols // tile) * tile, next_power_of_2(cols)}
+
+
+def blocks_of(cols: int, tile: int) -> list[slice]:
+    return [slice(start, min(start + tile, cols)) for start in range(0, cols, tile)]

@@ -1,0 +1,16 @@
+"""The rigorous bound, K roundings of one sign, in place of the likely one.
+
+step: within_rounding
+expect: passed
+"""
+
+import torch
+
+
+def within_rounding(c, a, b):
+    a, b = a.double(), b.double()
+    exact = a @ b
+    size = a.abs() @ b.abs()
+    u = torch.finfo(c.dtype).eps / 2
+    bound = u * exact.abs() + 2**-24 * a.shape[1] * size
+    return bool(((c.double() - exact).abs() <= bound).all())

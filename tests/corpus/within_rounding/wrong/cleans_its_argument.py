@@ -1,0 +1,18 @@
+"""NaN is taken out of the argument before it is compared.
+
+step: within_rounding
+expect: failed
+cause: input_modified
+"""
+
+import torch
+
+
+def within_rounding(c, a, b):
+    a, b = a.double(), b.double()
+    exact = a @ b
+    size = a.abs() @ b.abs()
+    u = torch.finfo(c.dtype).eps / 2
+    bound = u * exact.abs() + 4 * 2**-24 * a.shape[1] ** 0.5 * size
+    c[c.isnan()] = 1e30
+    return bool(((c.double() - exact).abs() <= bound).all())

@@ -1,0 +1,17 @@
+"""The result is a tensor and not a bool.
+
+step: within_rounding
+expect: failed
+cause: wrong_type
+"""
+
+import torch
+
+
+def within_rounding(c, a, b):
+    a, b = a.double(), b.double()
+    exact = a @ b
+    size = a.abs() @ b.abs()
+    u = torch.finfo(c.dtype).eps / 2
+    bound = u * exact.abs() + 4 * 2**-24 * a.shape[1] ** 0.5 * size
+    return ((c.double() - exact).abs() <= bound).all()

@@ -1,0 +1,17 @@
+"""The rounding of the stored result is not allowed for.
+
+step: within_rounding
+expect: failed
+cause: tolerance_too_tight
+"""
+
+import torch
+
+
+def within_rounding(c, a, b):
+    a, b = a.double(), b.double()
+    exact = a @ b
+    size = a.abs() @ b.abs()
+    u = torch.finfo(c.dtype).eps / 2
+    bound = 4 * 2**-24 * a.shape[1] ** 0.5 * size
+    return bool(((c.double() - exact).abs() <= bound).all())
