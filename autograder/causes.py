@@ -539,6 +539,45 @@ CAUSES = {
         "That is the number of warps. A program has `num_warps` of them; return the programs.",
         "programs",
     ),
+    "rounds_miscounted": Cause(
+        "The busiest SM computes as many tiles as there are, divided by the number of SMs and rounded "
+        "up: with 133 tiles and 132 SMs it computes 2, with 5 tiles 1, with none 0.",
+        "loads",
+    ),
+    "shared_memory_misjudged": Cause(
+        "A config needs (BLOCK_M + BLOCK_N) * BLOCK_K elements for each of its num_stages, and each takes "
+        '`named_args["a_ptr"].element_size()` bytes. It may need exactly `gpu["max_shared_mem"]`.',
+        "prune",
+    ),
+    "registers_misjudged": Cause(
+        "A thread holds BLOCK_M * BLOCK_N / (32 * num_warps) numbers of the accumulator, and up to 128 "
+        "are fine, 128 included.",
+        "prune",
+    ),
+    "loads_misjudged": Cause(
+        "Compare the loads of a config with twice the least among the configs that are left after the "
+        "first two rules. What cannot run must not set the standard, and exactly twice is allowed.",
+        "prune",
+    ),
+    "nothing_left": Cause(
+        "Look at the case in which nothing is left. A rule of thumb that no config passes is dropped, a "
+        "config that cannot start never comes back, and the regret of keeping nothing is infinite.",
+        "regret",
+    ),
+    "regret_miscounted": Cause(
+        "Regret is the least time that was kept divided by the least time of all, minus 1. `kept` holds "
+        "places in the list of times.",
+        "regret",
+    ),
+    "missing_times": Cause(
+        "None says that a config did not run. Leave it out of both minima; it is neither 0 nor 1 ms.",
+        "regret",
+    ),
+    "bucket_wrong": Cause(
+        "The bucket is the least power of two that is not below M, so that a power of two is its own "
+        "bucket; then at least 16 and at most 4096.",
+        "keys",
+    ),
     "wrong_values": Cause(
         "Try the smallest failing case by hand: print the tile's offsets and compare one element "
         "with the sum written out.",
@@ -552,6 +591,7 @@ ONLY_IN = {
     "units": (1, 2), "intensity": (1,), "roofline": (1,),
     "async": (2,), "cold": (2,), "median": (2,), "cache": (2,),
     "formats": (7,), "tf32": (7,), "tolerance": (7,),
+    "loads": (10,), "prune": (10,), "regret": (10,), "keys": (10,),
 }  # fmt: skip
 
 # Every other topic. The chapters without kernels have one section to answer them all.
@@ -607,6 +647,8 @@ TOPICS = {
         "steps",
     )
     | {"pointer-grids": "layouts", "k-loop": "stages", "programs": "occupancy"},
+    10: dict.fromkeys(KERNEL_TOPICS, "kernel")
+    | {"start": "tuner", "output": "in-place", "grid": "grid"},
     11: {
         "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",

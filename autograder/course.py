@@ -12,6 +12,7 @@ from pathlib import Path
 from autograder.steps import (
     attention,
     blockwise,
+    choosing,
     elementwise,
     estimates,
     last_wave,
@@ -84,6 +85,10 @@ STEPS = (
     Step("shared_memory_bytes", 9, "compiler", 4, False, resources.shared_memory_task),
     Step("resident_programs", 9, "compiler", 8, False, resources.resident_programs_task),
     Step("deepest_pipeline", 9, "compiler", 5, False, resources.deepest_pipeline_task),
+    Step("busiest_sm_loads", 10, "autotuning", 4, False, choosing.busiest_sm_loads_task),
+    Step("prune_configs", 10, "autotuning", 8, False, choosing.prune_configs_task),
+    Step("regret", 10, "autotuning", 3, False, choosing.regret_task),
+    Step("bucket", 10, "autotuning", 3, False, choosing.bucket_task),
     Step("merge", 11, "online_softmax", 6, False, streams.merge),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),
