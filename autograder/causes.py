@@ -648,7 +648,7 @@ TOPICS = {
     )
     | {"pointer-grids": "layouts", "k-loop": "stages", "programs": "occupancy"},
     10: dict.fromkeys(KERNEL_TOPICS, "kernel")
-    | {"start": "tuner", "output": "in-place", "grid": "grid"},
+    | {"start": "tuner", "output": "in-place", "grid": "grid", "programs": "loads", "pointer-grids": "loads"},
     11: {
         "start": "merge", "programs": "merge", "grid": "merge", "k-loop": "merge",
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autograder.steps.calls import Call, CallCase, CallTask, Chosen, Configs, calls_of
+from autograder.steps.resources import shared_memory_bytes
 from autograder.targets import TARGETS
 
 MOST_REGISTERS = 128  # of a thread, for its part of the accumulator
@@ -104,8 +105,8 @@ busiest_sm_loads_task = CallTask(
 
 def _shared(entry: dict, itemsize: int) -> int:
     """Bytes of shared memory for the operands of a pipelined loop."""
-    elements = (entry["BLOCK_M"] + entry["BLOCK_N"]) * entry["BLOCK_K"]
-    return elements * itemsize * entry["num_stages"]
+    blocks = entry["BLOCK_M"], entry["BLOCK_N"], entry["BLOCK_K"]
+    return shared_memory_bytes(*blocks, itemsize, entry["num_stages"])
 
 
 def _registers(entry: dict) -> int:
@@ -129,17 +130,17 @@ def _pruned(
     roomy: Callable = lambda registers: registers <= MOST_REGISTERS,
     loads: Callable = _loads,
     near: Callable = lambda loads, least: loads <= SLACK * least,
-    fallback: bool = True,
+    fallback: Callable = lambda fit, every: fit,
     least_of_all: bool = False,
 ) -> list[Chosen]:
     """What `prune_configs` keeps, as it should be or with something changed.
 
-    Without `fallback` the rule about registers may leave nothing. With `least_of_all` the least loads
-    are those of the whole list, not of the configs that are left.
+    `fallback` is what stays where no config passes the rule about registers. With `least_of_all` the
+    least loads are those of the whole list, not of the configs that are left.
     """
     entries, itemsize = configs.entries, named_args["a_ptr"].dtype.itemsize
     fit = [i for i, e in enumerate(entries) if starts(shared(e, itemsize), gpu["max_shared_mem"])]
-    left = [i for i in fit if roomy(registers(entries[i]))] or (fit if fallback else [])
+    left = [i for i in fit if roomy(registers(entries[i]))] or fallback(fit, range(len(entries)))
     needed = [loads(e, named_args, gpu["multiprocessor_count"]) for e in entries]
     least = min(needed if least_of_all else [needed[i] for i in left], default=0)
     return [Chosen(i) for i in left if near(needed[i], least)]
@@ -158,12 +159,6 @@ def _one_after_the_other(configs, named_args, gpu):
     return [Chosen(near[c.index]) for c in _pruned(few, named_args, gpu, **unlimited)]
 
 
-def _all_if_none(configs, named_args, gpu):
-    """Where the rule about registers leaves nothing, also what cannot start comes back."""
-    found = _pruned(configs, named_args, gpu, fallback=False)
-    return found or [Chosen(i) for i in range(len(configs.entries))]
-
-
 def _never_empty(configs, named_args, gpu):
     found = _pruned(configs, named_args, gpu)
     return found or [Chosen(i) for i in range(len(configs.entries))]
@@ -175,8 +170,8 @@ def _with_c(entry: dict, itemsize: int) -> int:
 
 _PRUNING_MISTAKES = (
     # First: an empty answer, where it is wrong, says this before it says anything else.
-    ("nothing_left", _changed(fallback=False)),
-    ("nothing_left", _all_if_none),
+    ("nothing_left", _changed(fallback=lambda fit, every: [])),
+    ("nothing_left", _changed(fallback=lambda fit, every: every)),
     ("nothing_left", _never_empty),
     # Shared memory: what is counted, in which unit, and the limit itself.
     ("shared_memory_misjudged", _changed(shared=lambda e, size: _shared(e, 2))),
@@ -372,6 +367,12 @@ def _counted_as(missing: float):
     return wrong
 
 
+def _kept_as_zero(times, kept):
+    """What did not run takes 0 ms, but only among the kept."""
+    best = min(t for t in times if t is not None)
+    return _share(min((times[i] or 0.0 for i in kept), default=math.inf), best)
+
+
 def _none_is_nothing(value: float):
     """The regret of keeping nothing that runs."""
 
@@ -420,6 +421,7 @@ regret_task = CallTask(
         ("nothing_left", _none_is_nothing(-1.0)),
         ("missing_times", _counted_as(0.0)),
         ("missing_times", _counted_as(1.0)),
+        ("missing_times", _kept_as_zero),
         ("regret_miscounted", _regret_gone_wrong(lambda left, best: 1.0 - best / left)),
         ("regret_miscounted", _regret_gone_wrong(lambda left, best: best / left)),
         ("regret_miscounted", _regret_gone_wrong(lambda left, best: left / best)),

@@ -1,0 +1,14 @@
+"""The loads of all programs, not of one SM.
+
+step: busiest_sm_loads
+expect: failed
+cause: rounds_miscounted
+"""
+
+import triton
+
+
+def busiest_sm_loads(M, N, block_m, block_n, sms):
+    programs = triton.cdiv(M, block_m) * triton.cdiv(N, block_n)
+    rounds = programs
+    return rounds * (block_m + block_n)

@@ -1,0 +1,14 @@
+"""Rounds are rounded down, so a last round that is not full does not count.
+
+step: busiest_sm_loads
+expect: failed
+cause: rounds_miscounted
+"""
+
+import triton
+
+
+def busiest_sm_loads(M, N, block_m, block_n, sms):
+    programs = triton.cdiv(M, block_m) * triton.cdiv(N, block_n)
+    rounds = programs // sms
+    return rounds * (block_m + block_n)
