@@ -229,7 +229,7 @@ def _pruning(name: str, target: str, sizes: tuple, dtype: str, *tiles: tuple) ->
     tensors = dict.fromkeys(("a_ptr", "b_ptr", "c_ptr"), np.zeros(1, dtype))
     named_args = {**tensors, **dict(zip("MNK", sizes))}
     call = Call((configs, named_args), _pruned(configs, named_args, gpu), {"gpu": gpu})
-    size = {**dict(zip("MNK", sizes)), "dtype": dtype, **gpu}
+    size = {**dict(zip("MNK", sizes)), "dtype": dtype}
     return CallCase(name, size, (call,), remark=lambda came: _differing(came[0], call))
 
 
