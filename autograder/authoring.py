@@ -7,8 +7,8 @@ chapter's exercise. This module cuts the solutions out, adds what nbgrader needs
 each graded cell, and writes exercises/NN_slug/slug.ipynb.
 
 The same text gives the same bytes on every machine: cell ids are derived, never drawn at random.
-It must never publish an answer. A solution region that is not closed, or that stands in a cell
-which is not marked as a solution, is refused before anything is written. It deletes no file.
+It must never publish an answer. A region that is not closed, or that stands in a cell which is not
+marked as a solution, is refused before anything is written. It deletes no file.
 """
 
 import hashlib
@@ -26,6 +26,10 @@ from autograder.files import write_whole
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
+# What the reference solution does beyond the exercise: the learner's notebook has nothing in its place.
+BEGIN_BEYOND = "### BEGIN REFERENCE"
+END_BEYOND = "### END REFERENCE"
+MARKERS = (BEGIN, END, BEGIN_BEYOND, END_BEYOND)
 
 KERNEL = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -65,7 +69,7 @@ def exercise(source: Path) -> NotebookNode:
             metadata["nbgrader"] = _nbgrader(grade_id)
         if grade_id in _points():
             text = _without_solution(text, where, grade_id)
-        elif BEGIN in text or END in text:
+        elif any(marker in text for marker in MARKERS):
             raise AuthoringError(f"{where}: a solution region in a cell that is not a solution")
         result.append(
             NotebookNode(
@@ -90,7 +94,7 @@ def filled(notebook: NotebookNode, source: Path) -> NotebookNode:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
         if grade_id in _points():
             lines = answers[grade_id].split("\n")
-            cell.source = "\n".join(line for line in lines if line.strip() not in (BEGIN, END))
+            cell.source = "\n".join(line for line in lines if line.strip() not in MARKERS)
     return copy
 
 
@@ -187,29 +191,34 @@ def _nbgrader(grade_id: str) -> dict:
 def _without_solution(text: str, where: str, step: str) -> str:
     """The skeleton: each solution region becomes a line that says it is not written yet."""
     kept = []
-    inside = False
+    closing = ""  # the marker that ends the region in which a line stands
     regions = 0
     for line in text.split("\n"):
         marker = line.strip()
-        if marker == BEGIN:
-            if inside:
-                raise AuthoringError(f"{where}: BEGIN SOLUTION inside a solution region")
-            inside = True
-            regions += 1
-            indent = line[: len(line) - len(line.lstrip())]
-            kept.append(f"{indent}# YOUR CODE HERE")
-            kept.append(f'{indent}raise NotImplementedError("{step} is not written yet")')
-        elif marker == END:
-            if not inside:
-                raise AuthoringError(f"{where}: END SOLUTION without BEGIN SOLUTION")
-            inside = False
-        elif re.search(r"(BEGIN|END)\s+SOLUTION", line):
+        if marker in (BEGIN, BEGIN_BEYOND):
+            if closing:
+                raise AuthoringError(f"{where}: {marker[4:]} inside a solution region")
+            closing = END if marker == BEGIN else END_BEYOND
+            if marker == BEGIN:
+                regions += 1
+                indent = line[: len(line) - len(line.lstrip())]
+                kept.append(f"{indent}# YOUR CODE HERE")
+                kept.append(f'{indent}raise NotImplementedError("{step} is not written yet")')
+        elif marker in (END, END_BEYOND):
+            if marker != closing:
+                raise AuthoringError(
+                    f"{where}: {marker[4:]} without {marker[4:].replace('END', 'BEGIN')}"
+                )
+            closing = ""
+        elif re.search(r"(BEGIN|END)\s+(SOLUTION|REFERENCE)", line):
             # A marker with a typing error would leave the answer in the learner's notebook.
             raise AuthoringError(f"{where}: not a marker: {marker!r}")
-        elif not inside:
+        elif not closing:
             kept.append(line)
-    if inside:
-        raise AuthoringError(f"{where}: BEGIN SOLUTION without END SOLUTION")
+    if closing:
+        raise AuthoringError(
+            f"{where}: {closing[4:].replace('END', 'BEGIN')} without {closing[4:]}"
+        )
     if not regions:
         raise AuthoringError(f"{where}: step {step!r} has no solution region")
     return "\n".join(kept)

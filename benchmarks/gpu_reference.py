@@ -28,9 +28,10 @@ TF32 = 8 * 2.0**-10
 
 
 def on_gpu(operand) -> torch.Tensor:
-    """The operand on the GPU, in the layout of the case."""
+    """The operand on the GPU, in the layout and the type of the case."""
     storage, strides = lay_out(operand)
-    return torch.from_numpy(storage).cuda().as_strided(operand.values.shape, strides, MARGIN)
+    storage = torch.from_numpy(storage).to("cuda", getattr(torch, operand.dtype))
+    return storage.as_strided(operand.values.shape, strides, MARGIN)
 
 
 def allowance(case) -> np.ndarray:
@@ -59,7 +60,8 @@ def main() -> None:
                 for case in grading.battery(step, seed):
                     if case.focus == "int64":
                         continue  # a storage of gigabytes on the host; see the solution's own test
-                    result = function(*map(on_gpu, case.operands)).cpu().double().numpy()
+                    operands = map(on_gpu, case.operands)
+                    result = function(*operands, *case.more, **case.named).cpu().double().numpy()
                     total += 1
                     error, allowed = np.abs(result - case.expected), allowance(case)
                     if error.size:

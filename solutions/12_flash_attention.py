@@ -40,8 +40,8 @@ import triton.language as tl
 #
 # - Any Nq and Nk, any strides of q, k and v. Scores, maxima and sums in float32.
 # - One program computes BLOCK_M queries of one head. It walks over the keys, BLOCK_N at a time.
-# - **Given:** the wrapper, the program's head and queries, pointers, and how many blocks of keys
-#   every query of the program sees in full.
+# - **Given:** the wrapper, the program's head and queries, pointers, how many keys each query sees,
+#   and up to where every query of the program sees all.
 # - **Yours:** what one block of keys does to the maximum, the sum and the accumulator (part 1), and
 #   the two loops with the store (part 2).
 #
@@ -74,45 +74,73 @@ import triton.language as tl
 # <details>
 # <summary>Hint 3: every line in words</summary>
 #
-# Part 1, after the scores:
+# Part 1, after the mask:
 #
-# 1. `new_m`: `tl.maximum` of `m` and the largest score of each row, `tl.max(s, 1)`.
+# 1. `new_m`: `tl.maximum` of `m` and the largest score of each row, `tl.max(s, 1) * scale`.
 # 2. `base`: `new_m`, but 0 where it is minus infinity. Only a masked block needs that.
-# 3. `p = tl.exp2(s - base[:, None])` and `shrink = tl.exp2(m - base)`.
+# 3. `p = tl.exp2(s * scale - base[:, None])` and `shrink = tl.exp2(m - base)`.
 # 4. `l = l * shrink + tl.sum(p, 1)`.
 # 5. `acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])`.
 #
 # Part 2:
 #
 # 1. `m` begins at minus infinity, `l` and `acc` at 0, all in float32.
-# 2. A loop `for start in range(0, full, BLOCK_N)` without masks: load k and v, call
-#    `attend_block(..., MASKED=False)`, advance both pointers.
-# 3. A loop from `full` to `end` in the same way, with masks: `keys = start + cols`, loads where
-#    `keys < Nk`, and `seen` as a tile of (BLOCK_M, BLOCK_N).
-# 4. `acc / l[:, None]`, with 1 where l is 0, converted and stored where `rows < Nq`.
+# 2. A loop `for start in range(0, full, BLOCK_N)` without masks. The tile of k is at
+#    `k_ptr + tl.cast(start, tl.int64) * stride_kn + k_tile`, that of v likewise. Then
+#    `attend_block(tl.dot(q, k), ..., MASKED=False)`; keys are not looked at, so 0 will do for them.
+# 3. A loop from `full` to `end` in the same way, with masks: `keys = start + tl.arange(0, BLOCK_N)`,
+#    loads where `keys < Nk`. `tl.range(full, end, BLOCK_N, num_stages=1)` keeps this short loop from
+#    loading ahead.
+# 4. `acc / l[:, None]`, with 1 where l is 0, converted and stored where `queries < Nq`.
 #
 # </details>
+
+
+# %%
+LOG2_E = 1.4426950408889634  # 2**(x * LOG2_E) is exp(x)
+
+# BLOCK_M, BLOCK_N, num_warps and num_stages, by bytes of a number and head dimension D. The tiles of
+# q, k and v in flight share one SM's shared memory, and what a program carries its registers.
+TILES = {
+    (2, 16): (128, 64, 4, 3),
+    (2, 32): (128, 64, 4, 3),
+    (2, 64): (128, 64, 8, 4),
+    (2, 128): (128, 64, 8, 3),
+    (4, 16): (64, 32, 4, 3),
+    (4, 32): (64, 32, 4, 3),
+    (4, 64): (64, 32, 4, 3),
+    (4, 128): (128, 32, 8, 2),
+}
+
+
+def target_of(x):
+    """("cuda", 90) for an H100, ("hip", "gfx942") for an MI300, ("cpu", 0) in the interpreter."""
+    if x.device.type == "cpu":
+        return "cpu", 0
+    target = triton.runtime.driver.active.get_current_target()
+    return target.backend, target.arch
 
 
 # %% nbgrader={"grade_id": "flash_attention", "solution": true}
 # Part 1: one block of keys.
 @triton.jit
-def attend_block(q, k, v, m, l, acc, seen, scale, MASKED: tl.constexpr):
+def attend_block(s, v, m, l, acc, keys, visible, scale, MASKED: tl.constexpr):
     """Take one block of keys into the running maximum m, sum l and accumulator acc.
 
-    q is (BLOCK_M, D), k is (D, BLOCK_N), v is (BLOCK_N, D); m and l are (BLOCK_M,) and acc is
-    (BLOCK_M, D). Where MASKED, seen (BLOCK_M, BLOCK_N) says which keys count for which query.
+    s (BLOCK_M, BLOCK_N) are products of queries and keys, not scaled yet, and v (BLOCK_N, D) the
+    keys' values; m and l are (BLOCK_M,), acc is (BLOCK_M, D). Where MASKED, a query counts only
+    keys whose number is below its entry of visible (BLOCK_M,).
     """
-    s = tl.dot(q, k) * scale
     if MASKED:
-        s = tl.where(seen, s, float("-inf"))
+        s = tl.where(keys[None, :] < visible[:, None], s * scale, float("-inf"))
+        scale = 1.0  # is in s now; elsewhere it goes into the exponent, which saves a product
     # The new maximum, the block's powers of 2, what is carried over, the product with v.
     ### BEGIN SOLUTION
-    new_m = tl.maximum(m, tl.max(s, 1))
+    new_m = tl.maximum(m, tl.max(s, 1) * scale)
     base = new_m
     if MASKED:  # a query that has seen no key yet
         base = tl.where(new_m == float("-inf"), 0.0, new_m)
-    p = tl.exp2(s - base[:, None])
+    p = tl.exp2(s * scale - base[:, None])
     shrink = tl.exp2(m - base)
     l = l * shrink + tl.sum(p, 1)
     acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
@@ -120,8 +148,9 @@ def attend_block(q, k, v, m, l, acc, seen, scale, MASKED: tl.constexpr):
     return new_m, l, acc
 
 
-# Part 2: the kernel, and the function that launches it.
-@triton.jit
+# Part 2: the kernel, and the function that launches it. One binary serves every Nq and Nk: none is
+# made for lengths of 1, or for multiples of 16.
+@triton.jit(do_not_specialize=["Nq", "Nk"])
 def attention_kernel(
     q_ptr,
     k_ptr,
@@ -151,58 +180,185 @@ def attention_kernel(
 ):
     # With a causal mask the last queries see the most keys. They start first, so that no long
     # program is left over at the end.
-    block = tl.num_programs(0) - 1 - tl.program_id(0)
+    first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_M
     head = tl.program_id(1).to(tl.int64)
     batch = tl.program_id(2).to(tl.int64)
     kv_head = head // group
+    queries = first + tl.arange(0, BLOCK_M)
     # int64: these indices meet strides, and the products can pass 2**31.
-    rows = block.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    rows = queries.to(tl.int64)
     cols = tl.arange(0, BLOCK_N).to(tl.int64)
     ds = tl.arange(0, D).to(tl.int64)
-    n_step = tl.cast(BLOCK_N, tl.int64)
     q_ptrs = q_ptr + batch * stride_qb + head * stride_qh
     q_ptrs += rows[:, None] * stride_qn + ds[None, :] * stride_qd
-    k_ptrs = k_ptr + batch * stride_kb + kv_head * stride_kh  # a tile of k transposed: (D, BLOCK_N)
-    k_ptrs += cols[None, :] * stride_kn + ds[:, None] * stride_kd
-    v_ptrs = v_ptr + batch * stride_vb + kv_head * stride_vh
-    v_ptrs += cols[:, None] * stride_vn + ds[None, :] * stride_vd
     out_ptrs = out_ptr + ((batch * H + head) * Nq + rows[:, None]) * D + ds[None, :]
-    # Keys before `full` are seen by every query of this program, keys from `end` on by none.
+    # This head's first key and value, and where the elements of a tile lie from its own first one.
+    # Only one number changes from block to block: fewer registers than a tile of moving pointers.
+    # A tile of k is transposed: (D, BLOCK_N).
+    k_ptr += batch * stride_kb + kv_head * stride_kh
+    v_ptr += batch * stride_vb + kv_head * stride_vh
+    k_tile = cols[None, :] * stride_kn + ds[:, None] * stride_kd
+    v_tile = cols[:, None] * stride_vn + ds[None, :] * stride_vd
+    # How many keys each query sees; before `full` all are seen by every query, from `end` on none.
+    visible = tl.full((BLOCK_M,), Nk, tl.int32)
     full = Nk
     end = Nk
     if CAUSAL:
-        offset = Nk - Nq  # query i sees keys up to i + offset
-        full = tl.minimum(tl.maximum(block * BLOCK_M + offset + 1, 0), Nk)
-        end = tl.minimum(tl.maximum(block * BLOCK_M + BLOCK_M + offset, 0), Nk)
+        visible = tl.minimum(queries + (Nk - Nq + 1), Nk)
+        full = tl.minimum(tl.maximum(first + (Nk - Nq + 1), 0), Nk)
+        end = tl.minimum(tl.maximum(first + BLOCK_M + (Nk - Nq), 0), Nk)
     full = full // BLOCK_N * BLOCK_N
+    full = tl.where(scale < 0, 0, full)  # only blocks with a mask are right for a negative scale
 
-    q = tl.load(q_ptrs, mask=(rows < Nq)[:, None], other=0.0)
+    q = tl.load(q_ptrs, mask=(queries < Nq)[:, None], other=0.0)
     # Statistics; a loop to `full`; a loop from there to `end`; the quotient and its store.
     ### BEGIN SOLUTION
     m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
     l = tl.zeros((BLOCK_M,), tl.float32)
     acc = tl.zeros((BLOCK_M, D), tl.float32)
-    for _ in range(0, full, BLOCK_N):
-        k = tl.load(k_ptrs)
-        v = tl.load(v_ptrs)
-        m, l, acc = attend_block(q, k, v, m, l, acc, True, scale, MASKED=False)
-        k_ptrs += n_step * stride_kn
-        v_ptrs += n_step * stride_vn
-    for start in range(full, end, BLOCK_N):
-        keys = start + cols
-        k = tl.load(k_ptrs, mask=(keys < Nk)[None, :], other=0.0)
-        v = tl.load(v_ptrs, mask=(keys < Nk)[:, None], other=0.0)
-        seen = (keys < Nk)[None, :]
-        if CAUSAL:
-            seen = seen & (keys[None, :] <= rows[:, None] + (Nk - Nq))
-        m, l, acc = attend_block(q, k, v, m, l, acc, seen, scale, MASKED=True)
-        k_ptrs += n_step * stride_kn
-        v_ptrs += n_step * stride_vn
+    for start in range(0, full, BLOCK_N):
+        at = tl.cast(start, tl.int64)
+        k = tl.load(k_ptr + at * stride_kn + k_tile)
+        v = tl.load(v_ptr + at * stride_vn + v_tile)
+        m, l, acc = attend_block(tl.dot(q, k), v, m, l, acc, 0, visible, scale, MASKED=False)
+    for start in tl.range(full, end, BLOCK_N, num_stages=1):
+        at = tl.cast(start, tl.int64)
+        keys = start + tl.arange(0, BLOCK_N)
+        k = tl.load(k_ptr + at * stride_kn + k_tile, mask=(keys < Nk)[None, :], other=0.0)
+        v = tl.load(v_ptr + at * stride_vn + v_tile, mask=(keys < Nk)[:, None], other=0.0)
+        m, l, acc = attend_block(tl.dot(q, k), v, m, l, acc, keys, visible, scale, MASKED=True)
     out = acc / tl.where(l == 0.0, 1.0, l)[:, None]
-    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=(rows < Nq)[:, None])
+    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=(queries < Nq)[:, None])
     ### END SOLUTION
 
 
+### BEGIN REFERENCE
+@triton.jit
+def first_blocks(
+    q,
+    k_desc,
+    v_desc,
+    batch,
+    kv_head,
+    first,
+    full,
+    Nq,
+    Nk,
+    scale,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    """m, l and acc of the queries from `first` on, over the blocks of keys that need a mask."""
+    m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, D), tl.float32)
+    visible = tl.full((BLOCK_M,), Nk, tl.int32)
+    end = Nk
+    if CAUSAL:
+        visible = tl.minimum(first + tl.arange(0, BLOCK_M) + (Nk - Nq + 1), Nk)
+        end = tl.minimum(first + BLOCK_M + (Nk - Nq), Nk)
+    for start in tl.range(full, end, BLOCK_N, num_stages=2):
+        k = k_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
+        v = v_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
+        keys = start + tl.arange(0, BLOCK_N)
+        m, l, acc = attend_block(tl.dot(q, k.T), v, m, l, acc, keys, visible, scale, MASKED=True)
+    return m, l, acc
+
+
+@triton.jit
+def store_tile(out_ptr, queries, l, acc, Nq, D: tl.constexpr):
+    out = acc / tl.where(l == 0.0, 1.0, l)[:, None]
+    out_ptrs = out_ptr + queries.to(tl.int64)[:, None] * D + tl.arange(0, D)[None, :]
+    tl.store(out_ptrs, out.to(out_ptr.dtype.element_ty), mask=(queries < Nq)[:, None])
+
+
+@triton.jit
+def hopper_kernel(
+    q_desc,
+    k_desc,
+    v_desc,
+    out_ptr,
+    H,
+    Nq,
+    Nk,
+    group,
+    scale,
+    D: tl.constexpr,
+    CAUSAL: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    """Two tiles of queries a program. While the tensor cores multiply the weights of one by v, the
+    other's softmax is computed. Blocks with a mask come first, so that the long loop at the end has
+    the registers to itself.
+    """
+    first = (tl.num_programs(0) - 1 - tl.program_id(0)) * (2 * BLOCK_M)
+    head = tl.program_id(1)
+    batch = tl.program_id(2)
+    kv_head = head // group
+    full = Nk
+    if CAUSAL:
+        full = tl.minimum(tl.maximum(first + (Nk - Nq + 1), 0), Nk)
+    full = full // BLOCK_N * BLOCK_N
+    q0 = q_desc.load([batch, head, first, 0]).reshape(BLOCK_M, D)
+    q1 = q_desc.load([batch, head, first + BLOCK_M, 0]).reshape(BLOCK_M, D)
+    m0, l0, acc0 = first_blocks(
+        q0, k_desc, v_desc, batch, kv_head, first,
+        full, Nq, Nk, scale, D, CAUSAL, BLOCK_M, BLOCK_N,
+    )  # fmt: skip
+    m1, l1, acc1 = first_blocks(
+        q1, k_desc, v_desc, batch, kv_head, first + BLOCK_M,
+        full, Nq, Nk, scale, D, CAUSAL, BLOCK_M, BLOCK_N,
+    )  # fmt: skip
+    for start in range(0, full, BLOCK_N):
+        k = k_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
+        v = v_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
+        s0 = tl.dot(q0, k.T)
+        s1 = tl.dot(q1, k.T)
+        m0, l0, acc0 = attend_block(s0, v, m0, l0, acc0, 0, 0, scale, MASKED=False)
+        m1, l1, acc1 = attend_block(s1, v, m1, l1, acc1, 0, 0, scale, MASKED=False)
+    out_ptr += (batch.to(tl.int64) * H + head) * Nq * D
+    queries = first + tl.arange(0, BLOCK_M)
+    store_tile(out_ptr, queries, l0, acc0, Nq, D)
+    store_tile(out_ptr, queries + BLOCK_M, l1, acc1, Nq, D)
+
+
+def suits_hopper(q, k, v, scale):
+    """Whether hopper_kernel computes this, and does it faster: measured at D = 128 in 16 bits.
+
+    A descriptor wants rows in one piece, and addresses and other strides in whole 16 bytes.
+    """
+    whole = all(
+        x.stride(3) == 1
+        and x.data_ptr() % 16 == 0
+        and all(s > 0 and s % 8 == 0 for s in x.stride()[:3])
+        for x in (q, k, v)
+    )
+    large = q.shape[3] == 128 and q.element_size() == 2 and q.shape[2] >= 256 and k.shape[2] >= 64
+    return target_of(q) == ("cuda", 90) and large and whole and scale >= 0
+
+
+def hopper_attention(q, k, v, causal, scale):
+    """flash_attention by hopper_kernel: two tiles of 128 queries, blocks of 64 keys."""
+    from triton.tools.tensor_descriptor import TensorDescriptor  # needed here only
+
+    B, H, Nq, D = q.shape
+    Hkv, Nk = k.shape[1:3]
+    out = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
+    q_desc, k_desc, v_desc = (
+        TensorDescriptor(x, list(x.shape), list(x.stride()), [1, 1, rows, D])
+        for x, rows in ((q, 128), (k, 64), (v, 64))
+    )
+    hopper_kernel[(triton.cdiv(Nq, 256), H, B)](
+        q_desc, k_desc, v_desc, out, H, Nq, Nk, H // Hkv, scale * LOG2_E,
+        D=D, CAUSAL=causal, BLOCK_M=128, BLOCK_N=64, num_warps=8, num_stages=3,
+    )  # fmt: skip
+    return out
+
+
+### END REFERENCE
 def flash_attention(q, k, v, causal=False, scale=None):
     """Return softmax(scale * q @ k.T) @ v head by head, in the dtype of q.
 
@@ -212,19 +368,21 @@ def flash_attention(q, k, v, causal=False, scale=None):
     B, H, Nq, D = q.shape
     Hkv, Nk = k.shape[1:3]
     scale = D**-0.5 if scale is None else scale
+    ### BEGIN REFERENCE
+    if suits_hopper(q, k, v, scale):
+        return hopper_attention(q, k, v, causal, scale)
+    ### END REFERENCE
     out = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
-    # The tiles of q, k and v, and the turns of k and v in flight, share one SM's shared memory.
-    if q.element_size() == 2:
-        tile = {"BLOCK_M": 128, "BLOCK_N": 64, "num_warps": 8 if D >= 64 else 4}
-    else:
-        tile = {"BLOCK_M": 64, "BLOCK_N": 32, "num_warps": 4}
-    stages = 2 if D == 128 else 3
+    block_m, block_n, warps, stages = TILES[q.element_size(), D]
+    if target_of(q)[0] == "hip":  # AMD: twice the threads in a warp, and 64 KB of shared memory
+        warps, stages = 4, 2
     # H and B stay below 65,535, which is where the second and third axis of a grid stop.
-    grid = (triton.cdiv(Nq, tile["BLOCK_M"]), H, B)
-    sizes = (H, Nq, Nk, H // Hkv, scale * 1.4426950408889634)  # log2(e)
+    grid = (triton.cdiv(Nq, block_m), H, B)
+    sizes = (H, Nq, Nk, H // Hkv, scale * LOG2_E)
     strides = (*q.stride(), *k.stride(), *v.stride())
-    options = {"D": D, "CAUSAL": causal, **tile, "num_stages": stages}
-    attention_kernel[grid](q, k, v, out, *sizes, *strides, **options)
+    constants = {"D": D, "CAUSAL": causal, "BLOCK_M": block_m, "BLOCK_N": block_n}
+    options = {"num_warps": warps, "num_stages": stages}
+    attention_kernel[grid](q, k, v, out, *sizes, *strides, **constants, **options)
     return out
 
 

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from autograder import diagnosis
+from autograder.course import ROOT
+from autograder.formats import rounded
 from autograder.steps import memory
 from autograder.steps.attention import flash_attention
 from autograder.steps.attention_reference import Problem, attend, causal_mask, repeat
@@ -94,7 +96,8 @@ def test_options_are_passed_by_keyword_and_by_position():
 def test_the_battery_covers_what_the_contract_promises():
     sizes = [c.size for c in battery(0)]
     assert {s["D"] for s in sizes} == {16, 32, 64, 128}
-    assert {s["dtype"] for s in sizes} == {"float16", "float32"}
+    assert {s["dtype"] for s in sizes} == {"float16", "bfloat16", "float32"}
+    assert any(s["Nk"] == 0 for s in sizes)
     assert any(s["Nq"] > s["Nk"] and (s["Nq"] - s["Nk"]) % 16 for s in sizes if "causal" in s)
     assert any(s["B"] != s["H"] and s["B"] > 1 for s in sizes)
     assert any(s.get("Hkv") not in (None, 1, s["H"] / s.get("Hkv", 1)) for s in sizes)
@@ -128,7 +131,7 @@ def compute(
     factor = np.float32(problem.scale) * (LOG2_E if base_2 else np.float32(1))
     power = np.exp2 if base_2 else np.exp
     if query_scaled_first:
-        q, factor = (q * factor).astype(kind).astype(np.float32), np.float32(1)
+        q, factor = rounded(q * factor, kind).astype(np.float32), np.float32(1)
     m = np.full((*q.shape[:3], 1), -np.inf, np.float32)
     total, acc = np.zeros(m.shape, sums), np.zeros(q.shape, accumulator)
     blocks = [slice(i, i + tile) for i in range(0, k.shape[2], tile)]
@@ -140,14 +143,14 @@ def compute(
         p = power(s.astype(np.float32) - base)
         shrink = power(m - base)
         total = (total * shrink + p.sum(axis=3, keepdims=True)).astype(sums)
-        p = p.astype(kind).astype(np.float32) if round_weights else p
+        p = rounded(p, kind).astype(np.float32) if round_weights else p
         acc = (acc * shrink + p @ v[:, :, block]).astype(accumulator)
         m = new
     return acc / np.where(total == 0, 1, total).astype(np.float32)
 
 
 def outside(case, result) -> int:
-    error = np.abs(result.astype(case.dtype).astype(np.float64) - case.expected)
+    error = np.abs(rounded(result, case.dtype).astype(np.float64) - case.expected)
     return int((~(error <= case.bound)).sum())
 
 
@@ -331,3 +334,22 @@ def test_the_function_receives_its_options(grade_source):
     assert "causal=True scale=None" in messages["causal"]
     assert "causal=True scale=0." in messages["causal and scale by position"]
     assert "causal=False scale=0." in messages["scale given"]
+
+
+def test_the_kernel_for_hopper_is_right_too(grade_source):
+    """Where its descriptors allow it, it takes every call here, in the interpreter."""
+    source = (ROOT / "solutions" / "12_flash_attention.py").read_text()
+    condition = 'return target_of(q) == ("cuda", 90) and large and whole and scale >= 0'
+    assert source.count(condition) == 1
+    whole = source.replace(condition, "return whole and min(q.numel(), k.numel()) > 0")
+    result = grade_source(whole, "flash_attention")
+    wrong = [
+        c for c in result.checks if c.kind in ("correctness", "memory") and c.status != "passed"
+    ]
+    assert not wrong, [(c.name, c.message) for c in wrong]
+    # It did take most of them: without it, they fail.
+    gone = whole.replace(
+        "    from triton.tools.tensor_descriptor", "    raise OSError\n    from triton"
+    )
+    result = grade_source(gone, "flash_attention")
+    assert sum(c.status == "error" for c in result.checks if c.kind == "correctness") >= 20

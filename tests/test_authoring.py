@@ -106,7 +106,7 @@ def test_points_are_those_of_the_course(source):
 @each_source
 def test_no_answer_is_published(source):
     published = authoring.dumps(authoring.exercise(source)).decode("utf-8")
-    assert "BEGIN SOLUTION" not in published and "END SOLUTION" not in published
+    assert not any(marker in published for marker in authoring.MARKERS)
     filled = authoring.filled(authoring.exercise(source), source)
     for before, after in zip(authoring.exercise(source).cells, filled.cells, strict=True):
         answered = before.metadata.get("nbgrader", {}).get("solution", False)
@@ -229,6 +229,15 @@ def test_a_filled_exercise_holds_the_reference(halves):
     assert "NotImplementedError" in halves(RIGHT).cells[3].source
 
 
+def test_what_is_beyond_the_exercise_is_in_the_reference_only(halves):
+    more = "### BEGIN REFERENCE\ndef quarter(x):\n    return half(half(x))\n### END REFERENCE\n"
+    text = RIGHT.replace("def half(x):", more + "def half(x):")
+    assert halves(text).cells[3].source == halves(RIGHT).cells[3].source
+    filled = authoring.filled(halves(text), halves.source).cells[3].source
+    assert filled.startswith("def quarter(x):\n    return half(half(x))\ndef half(x):")
+    assert "REFERENCE" not in filled
+
+
 REFUSED = {
     "no end": (
         RIGHT.replace("    ### END SOLUTION\n", ""),
@@ -241,6 +250,16 @@ REFUSED = {
     "begin twice": (
         RIGHT.replace("    return x / 2\n", "    ### BEGIN SOLUTION\n    return x / 2\n"),
         "02_halves.py, cell 4: BEGIN SOLUTION inside a solution region",
+    ),
+    "begin without end, beyond the exercise": (
+        RIGHT.replace("    return x / 2\n", "    return x / 2\n    ### END REFERENCE\n"),
+        "02_halves.py, cell 4: END REFERENCE without BEGIN REFERENCE",
+    ),
+    "no end, beyond the exercise": (
+        RIGHT.replace("def half", "### BEGIN REFERENCE\ndef half")
+        .replace("    ### BEGIN SOLUTION\n", "")
+        .replace("    ### END SOLUTION\n", ""),
+        "02_halves.py, cell 4: BEGIN REFERENCE without END REFERENCE",
     ),
     "no region": (
         RIGHT.replace("    ### BEGIN SOLUTION\n", "").replace("    ### END SOLUTION\n", ""),

@@ -69,7 +69,9 @@ def _case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
         tensors[tensor] = draw(rng, shape, get["dtype"])
     if "change" in get:
         get["change"](rng, **tensors)
-    operands = tuple(Operand(n, x, get.get(n, "contiguous")) for n, x in tensors.items())
+    operands = tuple(
+        Operand(n, x, get.get(n, "contiguous"), get["dtype"]) for n, x in tensors.items()
+    )
     problem = Problem.of(operands, get["causal"], get["scale"])
     expected = attend(problem)
     size = {"Nq": nq, "Nk": nk, "D": d, "B": b, "H": h}
@@ -182,8 +184,19 @@ def _flash_attention_cases(rng) -> list[Case]:
         case("float32", odd(33, 60), odd(65, 90), 32, dtype="float32", focus="dtype"),
         case("float32, causal", odd(17, 32), odd(33, 60), dtype="float32", causal=True,
              focus="dtype"),
+        case("bfloat16", odd(17, 32), odd(33, 60), dtype="bfloat16", focus="dtype"),
+        case("bfloat16, causal", odd(17, 32), odd(33, 60), 32, dtype="bfloat16", causal=True,
+             focus="dtype"),
+        case("no keys", 64, 0, 16, h=2, focus="empty"),
         case("many keys", 16, 512 + odd(3, 30), 32, change=_around_one, focus="precision"),
     ]  # fmt: skip
 
 
-flash_attention = Task(_flash_attention_cases, hypotheses, otherwise="wrong_values")
+def _hypotheses(case: Case, tiles: set[int]):
+    if case.size["Nk"] == 0:  # nothing is read, so nothing can be misread
+        yield "empty_row", np.full(case.shape, np.nan)
+        return
+    yield from hypotheses(case, tiles)
+
+
+flash_attention = Task(_flash_attention_cases, _hypotheses, otherwise="wrong_values")
