@@ -173,10 +173,10 @@ def _stray_store(evidence, failed, step) -> str:
     stray = [e for e in failed if any(v.access != "load" for v in e.violations)]
     if not stray:
         return ""
-    if any(_far_away(v) for e in stray for v in e.violations):
-        return "wild_address"
     if _only_layouts(stray):
         return "stride_ignored"  # the output's row stride, taken from an input
+    if any(_far_away(v) for e in stray for v in e.violations):
+        return "wild_address"
     # Where all sizes are whole tiles no mask is needed: the addresses themselves are wrong.
     return "strides_swapped" if any(_whole_tiles(e) for e in stray) else "store_mask_missing"
 

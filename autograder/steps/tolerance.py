@@ -147,12 +147,13 @@ def _near_zero(rng, a: np.ndarray, b: np.ndarray) -> list[Product]:
 
 def _rows_of_different_size(a: np.ndarray, b: np.ndarray) -> list[Product]:
     a = a * np.logspace(-6, 6, a.shape[0], dtype=np.float32)[:, None]
-    c, cut = _summed(a, b, np.float32), _in_tf32(a, b).c
-    smallest, largest = np.vstack([cut[:1], c[1:]]), np.vstack([c[:-1], cut[-1:]])
+    c = _summed(a, b, np.float32)
+    smallest = np.vstack([_in_tf32(a, b).c[:1], c[1:]])
+    largest = np.vstack([c[:-1], _last_missing(a, b).c[-1:]])
     return [
         *_right(a, b),
         _wrong(smallest, a, b, "whose smallest row has operands cut to TF32"),
-        _wrong(largest, a, b, "whose largest row has operands cut to TF32"),
+        _wrong(largest, a, b, "whose largest row lacks the last product"),
     ]
 
 
