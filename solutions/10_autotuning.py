@@ -120,7 +120,7 @@ def busiest_sm_loads(M, N, block_m, block_n, sms):
 #
 # Where none can start the list is empty, and Triton says so.
 #
-# **Given**: the limits of the GPU, under the names of Triton's driver, and the first lines of the function.
+# **Given**: the limits of the GPU, under the names of Triton's driver, and the first line of the function.
 
 
 # %%
@@ -169,11 +169,11 @@ def this_gpu():
 # <summary>Hint 3: every line in words</summary>
 #
 # 1. `fit`: the configs with `(BLOCK_M + BLOCK_N) * BLOCK_K * itemsize * num_stages` at most
-#    `gpu["max_shared_mem"]`.
+#    `gpu["max_shared_mem"]`, where `itemsize` is `named_args["a_ptr"].element_size()`.
 # 2. `roomy`: those of `fit` with `BLOCK_M * BLOCK_N` at most `128 * 32 * num_warps`, or else `fit`.
 # 3. `loads`: a list with `busiest_sm_loads(M, N, BLOCK_M, BLOCK_N, gpu["multiprocessor_count"])` of each
 #    config of `roomy`.
-# 4. Return those of `roomy` whose loads are at most `2 * min(loads)`.
+# 4. Return those of `roomy` whose loads are at most twice `min(loads, default=0)`: the list may be empty.
 #
 # </details>
 
@@ -182,9 +182,9 @@ def this_gpu():
 def prune_configs(configs, named_args, **kwargs):
     """Return the configs that can start on the GPU and are worth timing for these arguments."""
     gpu = kwargs.get("gpu") or this_gpu()
+    ### BEGIN SOLUTION
     itemsize = named_args["a_ptr"].element_size()
 
-    ### BEGIN SOLUTION
     def shared_bytes(c):
         elements = (c.kwargs["BLOCK_M"] + c.kwargs["BLOCK_N"]) * c.kwargs["BLOCK_K"]
         return elements * itemsize * c.num_stages
