@@ -98,21 +98,27 @@ class Error:
 
 @dataclass(frozen=True)
 class Result:
-    """What the function returned. `alias` is the index of the operand whose memory it is, or -1."""
+    """What the function returned, or a gradient.
+
+    `alias` is the index of the operand whose memory it is, or -1; `graph` is whether it knows how
+    it was made, so that it can be differentiated.
+    """
 
     type: str
     shape: tuple[int, ...] = ()
     dtype: str = ""
     contiguous: bool = False
     alias: int = -1
+    graph: bool = False
 
 
 @dataclass(frozen=True)
 class Account:
-    """Everything that a run tells. `stage` is how far it came: import, call or result."""
+    """Everything that a run tells. `stage` is how far it came: import, call, backward or result."""
 
     stage: str
     result: Result | None
+    gradients: tuple[Result, ...]
     error: Error | None
     refusal: Refusal | None
     no_kernel: bool
@@ -249,6 +255,7 @@ def _account(told: dict, folder: str) -> Account:
     return Account(
         stage=_text(told["stage"]),
         result=_result(told["result"]) if told.get("result") else None,
+        gradients=tuple(map(_result, told["gradients"])),
         error=_error(told["error"], folder) if told.get("error") else None,
         refusal=_refusal(told["refusal"], folder) if told.get("refusal") else None,
         no_kernel=told["no_kernel"] is not False,
@@ -272,6 +279,7 @@ def _result(told: dict) -> Result:
         _text(told["dtype"]),
         told["contiguous"] is True,
         int(told["alias"]),
+        told["graph"] is True,
     )
 
 

@@ -55,6 +55,8 @@ def _strides(operand: Operand) -> tuple[int, ...]:
         case "bnhd":
             _, heads, rows, cols = shape
             return (rows * heads * cols, cols, heads * cols, 1)
+        case "single":
+            return (0,) * len(shape)
         case "expanded" | "far":
             axis, strides = leading_axis(shape), list(dense(shape))
             strides[axis] = 0
@@ -135,7 +137,7 @@ class Arena:
         self._images: list[list[tuple[int, np.ndarray]]] = []
         end = 0
         self._calls = (case, *before)
-        for operand in [operand for call in self._calls for operand in call.operands]:
+        for operand in [operand for call in self._calls for operand in call.tensors]:
             segments, strides, elements = _segments(operand, fill)
             dtype, shape = operand.dtype, operand.values.shape
             self._images.append(segments)
@@ -163,28 +165,43 @@ class Arena:
     def describe(self) -> dict:
         """What the worker may know: layouts, and where the result's bytes go."""
         places = iter([asdict(p) for p in self.placements])
-        operands, *before = [[next(places) for _ in call.operands] for call in self._calls]
+        operands, *before = [[next(places) for _ in call.tensors] for call in self._calls]
+        result, *gradients = self._places_of_parts()
         return {
             "size": self.size,
             "operands": operands,
             "before": before,
-            "result": {
-                "start": self.result_start,
-                "shape": list(self.case.shape),
-                "dtype": self.case.dtype,
-            },
+            "result": result,
+            "backward": self._backward(gradients),
         }
+
+    def _places_of_parts(self) -> list[dict]:
+        """Where the result and each gradient belong: one after the other, rows first."""
+        start, places = self.result_start, []
+        for shape in self.case.parts.values():
+            places.append({"start": start, "shape": list(shape), "dtype": self.case.dtype})
+            start += math.prod(shape) * formats.itemsize(self.case.dtype)
+        return places
+
+    def _backward(self, gradients: list[dict]) -> dict | None:
+        """Which operands want a gradient, by index; the last tensor of a call is what goes in."""
+        backward = self.case.backward
+        if backward is None:
+            return None
+        names = [operand.name for operand in self.case.operands]
+        wanted = [names.index(name) for name in backward.wanted]
+        return {"wanted": wanted, "calls": backward.calls, "gradients": gradients}
 
     def result(self) -> np.ndarray:
         """The bytes that the worker left, read in the layout that the grader chose."""
         data = os.pread(self.fd, self.result_bytes, self.result_start)
-        return formats.decode(data, self.case.dtype).reshape(self.case.shape)
+        return formats.decode(data, self.case.dtype).reshape(self.case.expected.shape)
 
     def unwritten(self) -> np.ndarray:
         """Which elements of the result still look as the submission's allocation did."""
         data = os.pread(self.fd, self.result_bytes, self.result_start)
         bits = np.frombuffer(data, f"u{formats.itemsize(self.case.dtype)}")
-        return (bits == UNWRITTEN[self.case.dtype]).reshape(self.case.shape)
+        return (bits == UNWRITTEN[self.case.dtype]).reshape(self.case.expected.shape)
 
     def changed(self) -> dict[str, str]:
         """Operands that are no longer as they were: name → `values` or `margin`."""

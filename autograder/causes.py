@@ -351,6 +351,43 @@ CAUSES = {
         "keys and for values.",
         "heads",
     ),
+    "gradient_missing": Cause(
+        "Return what `torch.autograd.Function.apply` returns, so that the result knows how it was made. "
+        "`backward` returns one value for each argument of `forward`: a gradient for a tensor that "
+        "requires one, None for the rest.",
+        "function",
+    ),
+    "gradient_wrong": Cause(
+        "With p the weights: dv = pᵀ·dout, dp = dout·vᵀ, ds = p·(dp - delta), dq = scale·ds·k, "
+        "dk = scale·dsᵀ·q. Write the shape beside each product, and compare one gradient at a time.",
+        "gradients",
+    ),
+    "gradient_scale": Cause(
+        "Scores are scale·q·kᵀ, so that dq and dk carry the factor scale once, and dv does not. The "
+        "factor log₂e belongs to the powers of 2 alone, not to a gradient.",
+        "gradients",
+    ),
+    "gradient_delta": Cause(
+        "The gradient of a softmax is y·(dy - s), and s is the sum of y·dy over the row. In attention s "
+        "equals the sum of out·dout over D, from the finished output.",
+        "delta",
+    ),
+    "gradient_causal": Cause(
+        "The backward masks the same scores as the forward, no more and no fewer: key j counts for query "
+        "i where j <= i + Nk - Nq if causal, and everywhere if not. A walk over queries begins at the "
+        "first that sees a key of the block.",
+        "walks",
+    ),
+    "gradient_layout": Cause(
+        "The gradient that comes in has strides of its own: after `out.sum().backward()` they are all 0, "
+        "after a transpose they are exchanged. Pass its strides, or make it contiguous first.",
+        "delta",
+    ),
+    "recompute_wrong": Cause(
+        "Weights made again must be those of the forward: exp(score - lse), with the log-sum-exp of the "
+        "same, scaled scores. If scores are in base 2, so is lse: m + log2(l), and the power is `tl.exp2`.",
+        "recompute",
+    ),
     "epilogue_wrong": Cause(
         "The product is right, what follows it is not: add bias[n] to column n, then apply gelu in "
         "its exact form, 0.5·z·(1 + erf(z/√2)), in float32.",

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from autograder.steps import (
     attention,
+    attention_backward,
+    attention_delta,
     blockwise,
     choosing,
     elementwise,
@@ -22,6 +24,7 @@ from autograder.steps import (
     resources,
     row_sums,
     rows,
+    softmax_backward,
     streams,
     tf32,
     timing,
@@ -93,6 +96,9 @@ STEPS = (
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
+    Step("softmax_backward", 13, "flash_backward", 5, True, softmax_backward.softmax_backward),
+    Step("attention_delta", 13, "flash_backward", 5, True, attention_delta.attention_delta),
+    Step("attention", 13, "flash_backward", 20, True, attention_backward.attention),
     Step("wave_efficiency", 14, "persistent_matmul", 2, False, last_wave.wave_efficiency),
     Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),
     Step("split_k_matmul", 14, "persistent_matmul", 10, True, matmul_variants.split_k_matmul),

@@ -22,7 +22,7 @@ USUAL_TILES = {16, 32, 64, 128}
 # Where the verdict tells the cause itself; the first that occurs names the step's.
 PLAIN = (
     "not_implemented", "library_call", "timed_out", "crashed", "wrong_dtype", "wrong_shape",
-    "input_modified",
+    "gradient_missing", "input_modified",
 )  # fmt: skip
 
 # What cases of one kind point to if only these fail; the first that occurs names the cause.
@@ -35,6 +35,8 @@ BY_FOCUS = {
     "heads": "head_or_batch_offset",
     "cancellation": "variance_wrong",
     "eps": "variance_wrong",
+    "dout": "gradient_layout",
+    "again": "accumulator_not_zeroed",
 }
 
 # What an exception's words say, where they say more than that it was raised.
@@ -90,7 +92,7 @@ def _only_extreme_scores(evidence, failed, step) -> str:
     Many mistakes end in zeros or NaN there: which of these cases fail says more than what came out.
     """
     focuses = {e.case.focus for e in failed}
-    if not focuses <= {"large", "below", "far below"}:
+    if not focuses <= {"large", "below", "far below"} or all(map(_only_gradients_wrong, failed)):
         return ""
     if focuses == {"far below"}:
         return "finite_mask_value"
@@ -141,16 +143,16 @@ def _not_written(evidence, failed, step) -> str:
     if any(map(_whole_heads_missing, holes)):
         return "head_or_batch_offset"
     launched = [e for e in holes if _programs(e)]
-    if launched and all(e.unwritten.all() or _one_tile(e) for e in launched):
+    if launched and all(e.hole.all() or _one_tile(e) for e in launched):
         return "output_not_written"
     votes: Counter[str] = Counter()
     for e in holes:
-        programs = _programs(e)
+        counts = {_programs(e), *(math.prod(launch.grid) for launch in e.launches)}
         votes.update(
             {
                 cause
                 for cause, count, hole in _holes(e)
-                if count == programs and np.array_equal(hole, e.unwritten)
+                if count in counts and np.array_equal(hole, e.hole)
             }
         )
     return votes.most_common(1)[0][0] if votes else "output_not_written"
@@ -243,9 +245,9 @@ def _grid_of_a_config(evidence, failed, step) -> str:
     for e in failed:
         if e.tuner is None or e.tuner.configs < 2 or e.unwritten is None or not e.unwritten.any():
             continue
-        if e.unwritten.ndim > 2:
+        if e.hole.ndim > 2:
             continue  # tiles of heads are counted elsewhere
-        rows, cols = np.atleast_2d(e.unwritten).shape
+        rows, cols = np.atleast_2d(e.hole).shape
         bm, bn = (_named_tiles(e, name) for name in "MN")
         for tall, wide in itertools.product(bm, bn):
             up = (-(-rows // tall), -(-cols // wide))
@@ -280,9 +282,9 @@ def _last_group_short(e: Evidence) -> bool:
         for name, value in launch.constexprs.items()
         if "GROUP" in name.upper() and value > 0
     }
-    if not groups or e.unwritten.ndim > 2:
+    if not groups or e.hole.ndim > 2:
         return False
-    rows, cols = np.atleast_2d(e.unwritten).shape
+    rows, cols = np.atleast_2d(e.hole).shape
     for bm, bn in itertools.product(_named_tiles(e, "M"), _named_tiles(e, "N")):
         tall, wide = -(-rows // bm), -(-cols // bn)
         if any(tall % group for group in groups) and _programs(e) == tall * wide:
@@ -291,7 +293,7 @@ def _last_group_short(e: Evidence) -> bool:
 
 
 def _whole_tiles_missing(e: Evidence, bm: int, bn: int) -> bool:
-    hole = np.atleast_2d(e.unwritten)
+    hole = np.atleast_2d(e.hole)
     rows, cols = np.indices(hole.shape)
     first = hole[rows // bm * bm, cols // bn * bn]  # of each element's tile
     return bool((hole == first).all())
@@ -365,20 +367,28 @@ def tiles_of(evidence: Evidence) -> set[int]:
 
 def _equal(e: Evidence, answer: np.ndarray) -> bool:
     """Whether what came out is this wrong answer, NaN for NaN, up to rounding."""
-    if answer.shape != e.actual.shape:
+    actual, bound = (_like(answer, e, x) for x in (e.actual, e.case.bound))
+    if answer.shape != actual.shape:
         return False
     precision = {"float16": 2.0**-9, "bfloat16": 2.0**-6}.get(e.case.dtype, 2.0**-18)
     with np.errstate(invalid="ignore", over="ignore"):
-        slack = 4 * e.case.bound + precision * np.abs(answer)
-        close = np.isfinite(answer) & (np.abs(answer - e.actual) <= slack)
-    both_nan = np.isnan(answer) & np.isnan(e.actual)
-    return bool((close | both_nan | (answer == e.actual)).all())
+        slack = 4 * bound + precision * np.abs(answer)
+        close = np.isfinite(answer) & (np.abs(answer - actual) <= slack)
+    both_nan = np.isnan(answer) & np.isnan(actual)
+    return bool((close | both_nan | (answer == actual)).all())
+
+
+def _like(answer: np.ndarray, e: Evidence, whole: np.ndarray) -> np.ndarray:
+    """What of a result with gradients an answer is to be compared with: all, or the result."""
+    alone = e.case.backward is not None and answer.shape == e.case.shape
+    return e.case.split(whole)[""] if alone else whole
 
 
 def _telling_numbers(e: Evidence, answer: np.ndarray) -> bool:
     """Whether an answer is clearly wrong by a number. NaN agrees with too much to tell."""
     with np.errstate(invalid="ignore"):
-        return bool((np.abs(answer - e.case.expected) > 8 * e.case.bound).any())
+        expected, bound = (_like(answer, e, x) for x in (e.case.expected, e.case.bound))
+        return bool((np.abs(answer - expected) > 8 * bound).any())
 
 
 def _telling_nan(e: Evidence, answer: np.ndarray) -> bool:
@@ -393,17 +403,21 @@ def _same_holes(e: Evidence, answer: np.ndarray) -> bool:
     return bool(holes.any() and not (e.wrong & ~holes).any()) or _equal(e, answer)
 
 
+def _only_gradients_wrong(e: Evidence) -> bool:
+    return e.case.backward is not None and "" not in e.wrong_parts
+
+
 def _with_wrong_values(failed: list[Evidence]) -> list[Evidence]:
     return [e for e in failed if e.wrong is not None and e.wrong.any()]
 
 
 def _holes(e: Evidence):
     """(cause, programs launched, elements left unwritten) for the usual slips in the grid."""
-    if e.unwritten.ndim > 2:
+    if e.hole.ndim > 2:
         yield from _holes_in_heads(e)
         return
-    rows, cols = np.atleast_2d(e.unwritten).shape
-    if e.unwritten.ndim == 1:
+    rows, cols = np.atleast_2d(e.hole).shape
+    if e.hole.ndim == 1:
         for tile in tiles_of(e):
             yield "grid_floor", cols // tile, _all_but(e, 1, cols // tile * tile)
         return
@@ -421,27 +435,27 @@ def _holes(e: Evidence):
 
 
 def _holes_in_heads(e: Evidence):
-    """As `_holes`, for blocks of rows in each head of (B, H, N, D)."""
-    *outer, rows, _ = e.unwritten.shape
+    """As `_holes`, for blocks of rows in each head of (B, H, N, D), or of (B, H, N)."""
+    outer, rows = e.hole.shape[:2], e.hole.shape[2]
     for tile in tiles_of(e):
-        hole = np.zeros(e.unwritten.shape, bool)
-        hole[..., rows // tile * tile :, :] = True
+        hole = np.zeros(e.hole.shape, bool)
+        hole[:, :, rows // tile * tile :] = True
         yield "grid_floor", rows // tile * math.prod(outer), hole
         yield "grid_floor", max(rows // tile, 1) * math.prod(outer), hole
 
 
 def _whole_heads_missing(e: Evidence) -> bool:
     """Whether some heads of (B, H, N, D) were written in full and the others not at all."""
-    if e.unwritten.ndim != 4 or not e.unwritten.any() or e.unwritten.all():
+    if e.hole.ndim != 4 or not e.hole.any() or e.hole.all():
         return False
-    by_head = e.unwritten.reshape(*e.unwritten.shape[:2], -1)
+    by_head = e.hole.reshape(*e.hole.shape[:2], -1)
     return bool((by_head.all(axis=2) | ~by_head.any(axis=2)).all())
 
 
 def _all_but(e: Evidence, rows: int, cols: int) -> np.ndarray:
-    hole = np.ones(np.atleast_2d(e.unwritten).shape, bool)
+    hole = np.ones(np.atleast_2d(e.hole).shape, bool)
     hole[:rows, :cols] = False
-    return hole.reshape(e.unwritten.shape)
+    return hole.reshape(e.hole.shape)
 
 
 def _outside_strips(e: Evidence, rows: int, cols: int, bm: int, bn: int, axis: int) -> np.ndarray:
@@ -452,14 +466,14 @@ def _outside_strips(e: Evidence, rows: int, cols: int, bm: int, bn: int, axis: i
     for i in range(programs):
         covered[i * step : i * step + size] = True
     hole = ~covered
-    shape = np.atleast_2d(e.unwritten).shape
+    shape = np.atleast_2d(e.hole).shape
     full = np.broadcast_to(hole[:, None] if axis == 0 else hole[None, :], shape)
-    return full.reshape(e.unwritten.shape)
+    return full.reshape(e.hole.shape)
 
 
 def _one_tile(e: Evidence) -> bool:
     """Whether only the first tile was written, although there are more."""
-    written = ~np.atleast_2d(e.unwritten)
+    written = ~np.atleast_2d(e.hole)
     written = written.reshape(-1, written.shape[-1])
     rows, cols = int(written.any(axis=1).sum()), int(written.any(axis=0).sum())
     tiles = tiles_of(e)

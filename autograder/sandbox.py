@@ -127,7 +127,8 @@ class Sandbox:
                 with self._lock, theirs:
                     self.wait_until_ready()
                     zygote = self._process
-                    socket.send_fds(self._control, [b"J"], [arena_fd, theirs.fileno()])
+                    kind = b"D" if job.get("arena", {}).get("backward") else b"J"  # what to have loaded
+                    socket.send_fds(self._control, [kind], [arena_fd, theirs.fileno()])
                 break
             except OSError:
                 ours.close()

@@ -43,6 +43,19 @@ class Evidence:
         return self.check.status not in ("passed", "not_measured")
 
     @property
+    def wrong_parts(self) -> tuple[str, ...]:
+        """Which parts have wrong elements: "" for the result, else the operand of a gradient."""
+        if self.wrong is None:
+            return ()
+        return tuple(name for name, wrong in self.case.split(self.wrong).items() if wrong.any())
+
+    @property
+    def hole(self) -> np.ndarray:
+        """Elements not written, of the first part that has any; none of the result otherwise."""
+        parts = self.case.split(self.unwritten)
+        return next((part for part in parts.values() if part.any()), parts[""])
+
+    @property
     def place(self) -> str:
         return self.check.place
 
@@ -80,6 +93,7 @@ class Judge:
             self._refused,
             self._raised,
             self._not_the_result_asked_for,
+            self._not_the_gradients_asked_for,
             self._operands_changed,
         ):
             if look(evidence, outcome.account, arena):
@@ -123,10 +137,18 @@ class Judge:
         return self._set(evidence, status, status, text, where)
 
     def _raised(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
-        if account.error is None:
+        error = account.error
+        if error is None:
             return False
-        defining = "could not be defined: the code it needs "
-        return self._error(evidence, account.error, defining if account.stage == "import" else "")
+        refused = _refused_by_autograd(error.message) if account.stage == "backward" else None
+        if refused:
+            text, cause = refused
+            return self._set(evidence, "error", cause, text, self._at(error.place))
+        subjects = {
+            "import": "could not be defined: the code it needs ",
+            "backward": "its backward ",
+        }
+        return self._error(evidence, error, subjects.get(account.stage, ""))
 
     def _error(self, evidence: Evidence, error: Error, subject: str) -> bool:
         """`subject` is what raised it, where that must be said."""
@@ -169,10 +191,39 @@ class Judge:
             return self._set(evidence, "failed", "wrong_shape", text)
         return False
 
+    def _not_the_gradients_asked_for(
+        self, evidence: Evidence, account: Account, arena: Arena
+    ) -> bool:
+        case = evidence.case
+        if case.backward is None or not case.backward.wanted:
+            return False
+        wanted = case.backward.wanted
+        if not account.result.graph:
+            text = (
+                f"returned a tensor that cannot be differentiated, although {_listed(wanted)} "
+                f"require{'s' * (len(wanted) == 1)} a gradient: it has no `grad_fn`."
+            )
+            return self._set(evidence, "failed", "gradient_missing", text)
+        for index, name in enumerate(wanted):
+            told = account.gradients[index] if index < len(account.gradients) else None
+            shape = case.parts[name]
+            if told is None or told.type != "Tensor":
+                text = f"the gradient of `{name}` is None, expected a tensor of shape {shape}."
+                return self._set(evidence, "failed", "gradient_missing", text)
+            if told.shape != shape or told.dtype != case.dtype:
+                text = (
+                    f"the gradient of `{name}` has shape {told.shape} and type {told.dtype}, "
+                    f"expected {shape} and {case.dtype}."
+                )
+                return self._set(evidence, "failed", "wrong_shape", text)
+        return False
+
     def _operands_changed(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
         for name, where in arena.changed().items():
             if where == "values":
                 text = f"the argument `{name}` was changed; a step never changes its inputs."
+                if name not in [operand.name for operand in evidence.case.operands]:
+                    text = f"the gradient of the result, `{name}`, was changed; others may read it."
                 evidence.check.kind = "memory"
                 return self._set(evidence, "failed", "input_modified", text)
             if not account.violations:
@@ -191,8 +242,9 @@ class Judge:
             evidence.wrong = ~(np.abs(evidence.actual - case.expected) <= case.bound)
         sentences = []
         if evidence.wrong.any():
-            check.error_map = error_map(evidence.wrong)
-            sentences.append(_describe_wrong(evidence))
+            part = evidence.wrong_parts[0]
+            check.error_map = error_map(case.split(evidence.wrong)[part])
+            sentences.append(_describe_wrong(evidence, part) + _other_parts(evidence))
         if account.violations:
             if not sentences:
                 check.kind = "memory"
@@ -270,20 +322,69 @@ class Judge:
         return ""
 
 
-def _describe_wrong(evidence: Evidence) -> str:
-    case, actual, wrong = evidence.case, evidence.actual, evidence.wrong
+# What torch.autograd says of what a backward returns, and what it means.
+AUTOGRAD = (
+    (
+        r"returned an invalid gradient at index (\d+) - got (\[.*?\]) but expected shape compatible with (\[.*?\])",
+        "backward returned shape {1} as the gradient of argument {0} of forward (counted from 0), expected {2}.",
+        "wrong_shape",
+    ),
+    (
+        r"returned an incorrect number of gradients \(expected (\d+), got (\d+)\)",
+        "backward returned {1} values, expected {0}: one for each argument of forward, or None.",
+        "gradient_missing",
+    ),
+)  # fmt: skip
+
+
+def _refused_by_autograd(message: str) -> tuple[str, str] | None:
+    """(what is wrong, cause) where autograd turned away what backward returned."""
+    for pattern, text, cause in AUTOGRAD:
+        found = re.search(pattern, message)
+        if found:
+            return text.format(*found.groups()), cause
+    return None
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """ "`q`, `k` and `v`"."""
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+
+
+def _other_parts(evidence: Evidence) -> str:
+    """What else is wrong, and what is right, of a result and its gradients."""
+    if len(evidence.case.parts) == 1:
+        return ""
+    wrong = evidence.wrong_parts
+    right = [name for name in evidence.case.parts if name not in wrong]
+    text = ""
+    for verdict, parts in (("wrong too", wrong[1:]), ("right", right)):
+        called = [f"the gradient of `{name}`" if name else "the result" for name in parts]
+        if called:
+            text += f" {verdict[0].upper()}{verdict[1:]}: {', '.join(called)}."
+    return text
+
+
+def _describe_wrong(evidence: Evidence, part: str) -> str:
+    case = evidence.case
+    actual, wrong, expected, bound, unwritten = (
+        case.split(x)[part]
+        for x in (evidence.actual, evidence.wrong, case.expected, case.bound, evidence.unwritten)
+    )
     count, nan = int(wrong.sum()), int(np.isnan(actual[wrong]).sum())
     index = tuple(int(i) for i in np.argwhere(wrong)[0])
     at = ", ".join(map(str, index))
-    text = f"{count} of {wrong.size} elements are wrong"
-    unwritten = int(evidence.unwritten.sum())
+    of = f" of the gradient of `{part}`" if part else ""
+    text = f"{count} of {wrong.size} elements{of} are wrong"
+    unwritten = int(unwritten.sum())
     if unwritten:
         text += f", {'all' if unwritten == count else unwritten} of them never written"
     if nan > unwritten:
         text += f", {'all' if nan == count else nan - unwritten} of them NaN"
-    text += f". First: [{at}] is {actual[index]:.6g}, expected {case.expected[index]:.6g}"
-    if case.bound[index]:
-        text += f" ± {case.bound[index]:.2g}"
+    text += f". First: [{at}] is {actual[index]:.6g}, expected {expected[index]:.6g}"
+    if bound[index]:
+        text += f" ± {bound[index]:.2g}"
     return text + "."
 
 

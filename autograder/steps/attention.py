@@ -52,7 +52,7 @@ def bound_of(problem: Problem, expected: np.ndarray, dtype: str) -> np.ndarray:
     )
 
 
-def _case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
+def draw_case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
     """One call. Options: dtype, causal, scale, by ("keyword", "position"), a layout for each of
     q, k and v, focus, and `change`, which edits the values drawn."""
     get = {
@@ -97,7 +97,7 @@ def _case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
 # --- values -----------------------------------------------------------------------------------
 
 
-def _shift_scores(low: int, high: int, sign: int):
+def shift_scores(low: int, high: int, sign: int):
     """Moves all scores by sign·a²/√D, with a drawn from [low, high).
 
     Values are multiples of 1/8, so that scores this large are still exact in fp32.
@@ -140,10 +140,10 @@ def _flash_attention_cases(rng) -> list[Case]:
         return round(float(rng.uniform(0.03, 0.08)), 3)
 
     def case(name, nq, nk, d=64, **options):
-        return _case(rng, name, nq, nk, d, **options)
+        return draw_case(rng, name, nq, nk, d, **options)
 
-    below, far_below = _shift_scores(36, 44, -1), _shift_scores(380, 440, -1)
-    above = _shift_scores(36, 44, 1)
+    below, far_below = shift_scores(36, 44, -1), shift_scores(380, 440, -1)
+    above = shift_scores(36, 44, 1)
     return [
         case("whole tiles", 64, 128, h=2),
         case("causal", 64, 64, 32, causal=True, focus="causal"),

@@ -54,6 +54,22 @@ def attend(problem: Problem) -> np.ndarray:
     return problem.weights() @ problem.v
 
 
+def differentiate(problem: Problem, dout: np.ndarray, groups: int) -> dict[str, np.ndarray]:
+    """Gradients of q, k and v, each in its shape, where dout (B, H, Nq, D) is that of the answer.
+
+    With p the weights, dp = dout·vᵀ and ds = p·(dp - Σ p·dp): dv = pᵀ·dout, dq = scale·ds·k,
+    dk = scale·dsᵀ·q; `groups` heads of k and v gather what comes from the queries that share them.
+    """
+    p = problem.weights()
+    dp = dout @ problem.v.swapaxes(2, 3)
+    ds = p * (dp - (p * dp).sum(axis=3, keepdims=True))
+    return {
+        "q": problem.scale * ds @ problem.k,
+        "k": gather(problem.scale * ds.swapaxes(2, 3) @ problem.q, groups),
+        "v": gather(p.swapaxes(2, 3) @ dout, groups),
+    }
+
+
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Along the last axis; rows of minus infinity, and rows of no length, give zeros."""
     top = scores.max(axis=-1, keepdims=True, initial=-np.inf)
@@ -66,6 +82,12 @@ def causal_mask(nq: int, nk: int, offset: int | None = None) -> np.ndarray:
     """Query i sees keys up to i + offset. By default the last query sees every key."""
     offset = nk - nq if offset is None else offset
     return np.arange(nk)[None, :] <= np.arange(nq)[:, None] + offset
+
+
+def gather(x: np.ndarray, groups: int) -> np.ndarray:
+    """The transpose of `repeat`: heads that share one of `groups` heads are summed."""
+    b, heads, *rest = x.shape
+    return x.reshape(b, groups, heads // groups, *rest).sum(axis=2)
 
 
 def repeat(x: np.ndarray, heads: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 Lives in the grader's process only. Must never hand `expected` or `bound` to the worker.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -25,7 +26,8 @@ class Operand:
     lacks, float32 numbers that it can hold, and `dtype` says so. `layout` says how it lies
     in memory: `contiguous`; `transposed` (the last two strides swapped); `padded` (row stride
     larger than a row); `sliced` (every second element, of every second row); `bnhd` (a 4-D tensor
-    whose two middle axes are exchanged in memory, as a projection leaves attention's heads). Two
+    whose two middle axes are exchanged in memory, as a projection leaves attention's heads);
+    `single` (one number for all elements, repeated by strides of 0; `values` are then equal). Two
     concern the leading axis, which is the first with more than one entry: `expanded` (its first
     entry repeated by stride 0; `values` must then have equal entries); `far` (entries so far apart
     that the last one's offset passes 2³¹ elements).
@@ -41,6 +43,21 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Backward:
+    """A call that is differentiated.
+
+    gradient  of the result: what goes in
+    wanted    names of the operands that require a gradient, in order. Where it is empty all
+              require one, and the call is made under `torch.no_grad()`
+    calls     how often the same graph is run backward; the gradients of the last count
+    """
+
+    gradient: Operand
+    wanted: tuple[str, ...]
+    calls: int = 1
+
+
+@dataclass(frozen=True)
 class Case:
     """One call of the learner's function.
 
@@ -53,6 +70,8 @@ class Case:
     focus     what this case differs in from the plain ones: "M", "N", "K", "strides:a", …
     more      arguments after the operands that are no tensors, by position: numbers, bools, None
     named     the same by keyword
+    backward  if set, the call is differentiated. Then `expected` and `bound` are 1-D and hold the
+              result and the gradients wanted, one after the other (see `parts`), all of one type
     """
 
     name: str
@@ -65,10 +84,32 @@ class Case:
     kind: str = "correctness"
     more: tuple = ()
     named: dict = field(default_factory=dict)
+    backward: Backward | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.expected.shape
+        """Of the result."""
+        return self.parts[""]
+
+    @property
+    def tensors(self) -> tuple[Operand, ...]:
+        """All that the call reads: the operands, and the gradient that comes back."""
+        return self.operands + ((self.backward.gradient,) if self.backward else ())
+
+    @property
+    def parts(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what `expected` holds: the result's under "", then gradients' by operand."""
+        if self.backward is None:
+            return {"": self.expected.shape}
+        shapes = {operand.name: operand.values.shape for operand in self.operands}
+        wanted = {name: shapes[name] for name in self.backward.wanted}
+        return {"": self.backward.gradient.values.shape} | wanted
+
+    def split(self, whole: np.ndarray) -> dict[str, np.ndarray]:
+        """The parts of an array like `expected`, each in its shape."""
+        ends = np.cumsum([math.prod(shape) for shape in self.parts.values()])
+        pieces = np.split(whole.reshape(-1), ends[:-1])
+        return {name: x.reshape(s) for (name, s), x in zip(self.parts.items(), pieces)}
 
 
 @dataclass(frozen=True)
@@ -77,7 +118,8 @@ class Task:
 
     cases       draws the battery, in the order it is run
     hypotheses  given a case and the tile sizes that the kernel was launched with, yields
-                (cause, wrong answer) for mistakes whose result can be computed
+                (cause, wrong answer) for mistakes whose result can be computed; an answer may be
+                that of the result alone, where the case asks for gradients as well
     otherwise   the cause when nothing else is recognised
     allowed     library operators accepted besides allocation, views, casts and copies
     optimum     bytes that a kernel must load and must store for a case, where the task has such

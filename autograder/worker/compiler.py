@@ -26,7 +26,7 @@ from triton import knobs
 from triton.backends.compiler import GPUTarget
 from triton.runtime import driver, jit
 
-from autograder.worker import loader
+from autograder.worker import differentiation, loader
 from autograder.worker.errors import describe_error
 
 MAX_KERNELS = 16
@@ -157,8 +157,10 @@ def report(job: dict, folder: Path) -> dict:
     told: dict = {"error": None}
     try:
         function = loader.load(job["code"], folder)
-        operands = [_operand(place) for place in job["arena"]["operands"]]
-        function(*operands, *job["more"], **job["named"])
+        arena, backward = job["arena"], job["arena"]["backward"]
+        operands = [_operand(place) for place in arena["operands"]]
+        result = differentiation.forward(function, operands, backward, job["more"], job["named"])
+        differentiation.gradients(result, operands, backward)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         told["error"] = describe_error(error, folder)
     told["kernels"] = compiler.kernels

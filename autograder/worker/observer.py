@@ -62,7 +62,7 @@ class Observer(TorchDispatchMode):
         self.folder = folder  # files below it are the learner's
         self.ordinary = ORDINARY | set(allowed)
         self.refusal: dict | None = None
-        self.no_kernel = False  # set by `judge`: no kernel changed the memory of the result
+        self.no_kernel = False  # set by `judge`: no kernel changed the memory of a result
         self._in_kernel = False
         self._scalars = 0
         self._storages: dict[int, _Storage] = {}
@@ -137,12 +137,12 @@ class Observer(TorchDispatchMode):
             self._see(tensor)
             known.kernel_work |= known.contents != before
 
-    def judge(self, result: torch.Tensor) -> None:
-        """Called with what the function returned, after the call."""
+    def judge(self, result: torch.Tensor, name: str) -> None:
+        """Called after the call with what the function returned, and with each gradient."""
         known = self._current(result)
         if known.foreign:
-            self._refuse(known.foreign, "the result")
-        self.no_kernel = not known.kernel_work
+            self._refuse(known.foreign, name)
+        self.no_kernel |= not known.kernel_work
 
     def refuse_compiler(self, *args, **kwargs):
         """Stands in for torch.compile, whose kernels are not the learner's."""

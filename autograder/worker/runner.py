@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from autograder.worker import calls, compiler, limits, loader
+from autograder.worker import calls, compiler, differentiation, limits, loader
 from autograder.worker.address_check import AddressCheck
 from autograder.worker.errors import describe_error
 from autograder.worker.loop_observer import LoopObserver
@@ -49,9 +49,11 @@ def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -
 
 def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     warnings.simplefilter("default")
-    memory = mmap.mmap(arena_fd, job["arena"]["size"])
-    operands = [_operand(memory, place) for place in job["arena"]["operands"]]
-    before = [[_operand(memory, place) for place in call] for call in job["arena"]["before"]]
+    arena = job["arena"]
+    memory = mmap.mmap(arena_fd, arena["size"])
+    operands = [_operand(memory, place) for place in arena["operands"]]
+    before = [[_operand(memory, place) for place in call] for call in arena["before"]]
+    backward = arena["backward"]
     check = AddressCheck(str(folder), job["order"], job["fill"])
     check.install()
     tuning = Tuning(**job["tuning"])
@@ -61,19 +63,28 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     observer = observe(str(folder), given, job["allowed"])
     check.observer = observer
     torch.compile = observer.refuse_compiler
-    report: dict = {"stage": "import"}
+    report: dict = {"stage": "import", "gradients": []}
     try:
         function = loader.load(job["code"], folder)
         report["stage"] = "call"
         with observer:
             for earlier in before:  # in the same process, so that what a call leaves behind shows
-                function(*earlier, *job["more"], **job["named"])
-            result = function(*operands, *job["more"], **job["named"])
+                made = differentiation.forward(function, earlier, backward, job["more"], job["named"])
+                differentiation.gradients(made, earlier, backward)
+            result = differentiation.forward(function, operands, backward, job["more"], job["named"])
+            report["stage"] = "backward"
+            gradients = differentiation.gradients(result, operands, backward)
         report["stage"] = "result"
         report["result"] = _describe(result, operands)
+        report["gradients"] = [_describe(g, operands) for g in gradients]
         if type(result) is torch.Tensor:
-            observer.judge(result)
-            _hand_over(memory, job["arena"]["result"], result)
+            observer.judge(result, "the result")
+            _hand_over(memory, arena["result"], result)
+        for index, gradient in enumerate(gradients):
+            if type(gradient) is torch.Tensor:
+                name = arena["operands"][backward["wanted"][index]]["name"]
+                observer.judge(gradient, f"the gradient of `{name}`")
+                _hand_over(memory, backward["gradients"][index], gradient)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         report["error"] = describe_error(error, folder)
     report["refusal"] = observer.refusal
@@ -106,6 +117,7 @@ def _describe(result, operands) -> dict:
         "dtype": str(result.dtype).removeprefix("torch."),
         "contiguous": result.is_contiguous(),
         "alias": shared.get(result.untyped_storage().data_ptr(), -1),
+        "graph": result.requires_grad,
     }
 
 

@@ -1,7 +1,8 @@
 """A process with torch and Triton loaded that forks a guard for every run: 40 ms, not 2 s.
 
-It runs no learner code itself. Requests come over one socket: a byte with two descriptors, the
-arena and the run's own socket. Everything about a run goes over the latter, so that the zygote
+It runs no learner code itself. Requests come over one socket: a byte, D for a run that is
+differentiated and J for one that is not, with two descriptors, the arena and the run's own socket.
+Everything about a run goes over the latter, so that the zygote
 reads nothing that a submission had a hand in. At its start it tries the layers of isolation and
 tells the grader. Must keep a single thread, or forks would hang.
 """
@@ -18,7 +19,7 @@ from multiprocessing.connection import Connection
 import psutil
 import torch
 
-from autograder.worker import compiler, guard, interpreter, system
+from autograder.worker import compiler, differentiation, guard, interpreter, system
 from autograder.worker.isolation import Isolation
 
 MAX_JOB = 64 * 2**20
@@ -49,6 +50,8 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
             message, fds, _, _ = socket.recv_fds(control, 1, 2)
             if not message:
                 break
+            if message == b"D":
+                differentiation.prepare()
             guards.add(_fork_guard(control, *fds, layers))
         orphans = _reap(guards)
     system.kill_descendants()
