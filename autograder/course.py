@@ -92,6 +92,7 @@ STEPS = (
     Step("prune_configs", 10, "autotuning", 8, False, choosing.prune_configs_task),
     Step("regret", 10, "autotuning", 3, False, choosing.regret_task),
     Step("bucket", 10, "autotuning", 3, False, choosing.bucket_task),
+    Step("autotuned_matmul", 10, "autotuning", 10, True, matmul_variants.autotuned_matmul),
     Step("merge", 11, "online_softmax", 6, False, streams.merge),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),

@@ -17,15 +17,22 @@ def interleaved(
 ) -> dict[str, dict]:
     """{name: {"ms", "spread"}}: the median of the rounds' medians, and (largest - smallest) / median.
 
-    All calls have a turn in every round, so that a clock that falls or rises meets all of them.
-    `do_bench` empties the L2 cache before every call.
+    All calls have a turn in every round, so that a clock that falls or rises meets all of them, and
+    every round begins with another, so that none always follows the same one. `do_bench` empties the L2 cache before every call.
     """
     times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            ms = triton.testing.do_bench(call, warmup=warmup, rep=rep, return_mode="median")
+    for turn in range(rounds):
+        for name in rotated(calls, turn):
+            ms = triton.testing.do_bench(calls[name], warmup, rep, return_mode="median")
             times[name].append(ms)
     return {name: summary(found) for name, found in times.items()}
+
+
+def rotated(names, turn: int) -> list:
+    """The names in order, beginning with another one in every turn."""
+    names = list(names)
+    at = turn * max(1, len(names) // ROUNDS) % len(names)
+    return names[at:] + names[:at]
 
 
 def summary(times: list[float]) -> dict:
@@ -54,16 +61,3 @@ def replay_ms(made: torch.cuda.CUDAGraph, calls: int, replays: int = 20) -> floa
         end.record()
     torch.cuda.synchronize()
     return statistics.median(start.elapsed_time(end) for start, end in events) / calls
-
-
-def interleaved_graphs(calls: dict[str, list[Callable]], rounds: int = ROUNDS) -> dict[str, dict]:
-    """As `interleaved`, for calls too short for the host: each list is replayed as one graph.
-
-    The calls of a list should have inputs of their own, together larger than the L2 cache.
-    """
-    graphs = {name: graph(several) for name, several in calls.items()}
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, made in graphs.items():
-            times[name].append(replay_ms(made, len(calls[name])))
-    return {name: summary(found) for name, found in times.items()}

@@ -346,8 +346,9 @@ def softmax(x):
     block = triton.next_power_of_2(C)
     # A warp for every 512 columns, 16 entries a lane: long rows stay in registers too.
     num_warps = min(max(block // 512, 1), 32)
-    # Enough programs to fill the GPU. More would only wait for a place, and each has a start to pay.
-    programs = min(R, resident_programs(x.device, num_warps))
+    # Four times as many programs as could fit. Registers leave room for fewer, and with many small
+    # shares of rows the last ones to start do not have much left to do.
+    programs = min(R, 4 * resident_programs(x.device, num_warps))
     softmax_kernel[(programs,)](
         x, out, R, C, x.stride(0), x.stride(1), BLOCK=block, num_warps=num_warps
     )

@@ -10,9 +10,10 @@
 # | 2 | `prune_configs(configs, named_args, **kwargs)` | what cannot start, and what is not worth timing | 8 |
 # | 3 | `regret(times, kept)` | what a rule of thumb costs | 3 |
 # | 4 | `bucket(M)` | one measurement for many sizes | 3 |
+# | 5 | `autotuned_matmul(a, b)` | a list of configs, and the fastest for each shape | 10 |
 #
 # The ideas are explained in chapter 10. Fill in each cell that says `YOUR CODE HERE`, delete its
-# `raise` line, look at a small result, then run the check below it. No GPU is needed.
+# `raise` lines, look at a small result, then run the check below it. No GPU is needed.
 
 # %%
 from autograder import check
@@ -332,3 +333,167 @@ def bucket(M):
 
 # %% tags=["active-ipynb"] nbgrader={"grade_id": "bucket-check", "grade": true}
 # check(bucket)
+
+# %% [markdown]
+# ## Step 5: `autotuned_matmul`
+#
+# A tile of 128 by 256 is fast for large matrices and leaves most of the GPU idle for small ones. The
+# tuner runs every config of a list once for each new shape, keeps the time of each, and uses the
+# fastest from then on.
+#
+# ```python
+# def autotuned_matmul_spec(a, b):    # a: (M, K), b: (K, N), one dtype: float16, bfloat16, float32
+#     assert a.shape[1] == b.shape[0] and a.dtype == b.dtype
+#     c = a.float() @ b.float()       # sums in float32
+#     return c.to(a.dtype)            # (M, N), contiguous, in the input's dtype
+# ```
+#
+# - Any M, N and K, any strides. M or N may be 0: then the grid is empty and nothing runs.
+# - The clock decides which config runs, so every config of the list must be right. Without a GPU
+#   nothing can be timed, and the check runs each of them.
+# - **Given:** the configs, and the kernel of chapter 8 with one addition: masks take time, so where all
+#   sizes are multiples of the tile's, the loads go without. `@triton.heuristics` works that out for
+#   every config before the launch, when tile and sizes are known, and passes it as `EVEN`.
+# - **Yours:** the decorator that tunes the kernel, and its launch.
+#
+# <details>
+# <summary>Hint 1: what the decorator wants to know</summary>
+#
+# Two things. Which configs there are, and which arguments of the kernel make a new shape: when one
+# of those has a value that it has not seen, it measures again.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: a grid that is not known yet</summary>
+#
+# How many programs a launch needs depends on the tile, and the tile is the tuner's choice. So the
+# grid is a function: it gets a dictionary with the chosen `BLOCK_M` and `BLOCK_N`, and returns a
+# tuple. What a config sets is not passed at the launch.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. Above `@triton.heuristics`: `@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])`.
+# 2. In the wrapper a function `grid(meta)` that returns a tuple with one number: `triton.cdiv(M, meta["BLOCK_M"])`
+#    times the same of N.
+# 3. Launch with `[grid]`: a, b, c, the three sizes, the strides of a, the strides of b. Nothing else.
+#
+# </details>
+
+
+# %%
+def config(block_m, block_n, block_k, num_warps, num_stages):
+    """A config for tiles of C of (block_m, block_n); groups have 8 rows of tiles."""
+    tile = {"BLOCK_M": block_m, "BLOCK_N": block_n, "BLOCK_K": block_k, "GROUP_M": 8}
+    return triton.Config(tile, num_warps=num_warps, num_stages=num_stages)
+
+
+# A config too large for a GPU's shared memory costs the tuner the time to compile it, and nothing else:
+# the launch is refused, and the config counts as infinitely slow.
+CONFIGS = [
+    config(64, 64, 32, 4, 4),  # small enough for every GPU, also in float32
+    config(128, 128, 32, 4, 4),
+    config(128, 128, 64, 4, 3),
+    config(128, 256, 64, 8, 3),  # for large matrices, where it fits
+    config(64, 128, 64, 4, 3),  # smaller tiles, for sizes that have too few of the large
+    config(64, 128, 128, 4, 4),
+    config(64, 64, 128, 4, 5),
+    config(16, 32, 256, 4, 5),  # few rows: loading B is all that counts
+    config(16, 64, 256, 4, 4),
+]
+
+
+def even(args):
+    """Whether all three sizes are multiples of the tile's, so that no mask is needed."""
+    return all(args[size] % args["BLOCK_" + size] == 0 for size in "MNK")
+
+
+# %% nbgrader={"grade_id": "autotuned_matmul", "solution": true}
+# The decorator that tunes: from CONFIGS, anew for every M, N and K.
+### BEGIN SOLUTION
+@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])
+### END SOLUTION
+@triton.heuristics({"EVEN": even})
+@triton.jit
+def autotuned_matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+    EVEN: tl.constexpr,
+):
+    tiles_m = tl.cdiv(M, BLOCK_M)
+    tiles_n = tl.cdiv(N, BLOCK_N)
+    pid = tl.program_id(0)
+    per_group = GROUP_M * tiles_n
+    first_m = (pid // per_group) * GROUP_M
+    height = min(tiles_m - first_m, GROUP_M)
+    place = pid % per_group
+    # int64: these indices meet strides, and the product can pass 2**31.
+    rows = (first_m + place % height).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = (place // height).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    ks = tl.arange(0, BLOCK_K).to(tl.int64)
+    k_step = tl.cast(BLOCK_K, tl.int64)
+    a_ptrs = a_ptr + rows[:, None] * stride_am + ks[None, :] * stride_ak
+    b_ptrs = b_ptr + ks[:, None] * stride_bk + cols[None, :] * stride_bn
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        if EVEN:
+            a = tl.load(a_ptrs)
+            b = tl.load(b_ptrs)
+        else:
+            in_k = ks < K - k
+            a = tl.load(a_ptrs, mask=(rows < M)[:, None] & in_k[None, :], other=0.0)
+            b = tl.load(b_ptrs, mask=in_k[:, None] & (cols < N)[None, :], other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += k_step * stride_ak
+        b_ptrs += k_step * stride_bk
+    in_c = (rows < M)[:, None] & (cols < N)[None, :]
+    c_ptrs = c_ptr + rows[:, None] * N + cols[None, :]
+    tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=in_c)
+
+
+def autotuned_matmul(a, b):
+    """Return a @ b in the dtype of a, summed in float32; the tile is tuned for every shape."""
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.empty((M, N), device=a.device, dtype=a.dtype)
+
+    # A grid that waits for the tile, and the launch.
+    ### BEGIN SOLUTION
+    def grid(meta):
+        return (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
+
+    autotuned_matmul_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride())
+    ### END SOLUTION
+    return c
+
+
+# %% [markdown]
+# Look first. Without a GPU there is no clock to choose by, so you look at one config.
+
+# %% tags=["active-ipynb"]
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# if device == "cpu":
+#     autotuned_matmul_kernel.configs = CONFIGS[:1]
+# a = torch.randn(130, 70, device=device)
+# b = torch.randn(70, 140, device=device)
+# c = autotuned_matmul(a, b)
+# print("chosen:", autotuned_matmul_kernel.best_config)
+# print("largest difference:", (c - a @ b).abs().max().item())
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "autotuned_matmul-check", "grade": true}
+# check(autotuned_matmul)

@@ -15,9 +15,11 @@
 
 # %%
 from autograder import check
+import functools
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 # %% [markdown]
 # ## Step 1: `wave_efficiency`
@@ -83,10 +85,18 @@ def wave_efficiency(num_tiles, num_sms):
 # ```
 #
 # - Any M, N and K, any strides. M or N may be 0: then the grid is empty and nothing runs.
-# - A CPU has no SMs, and `torch.cuda.get_device_properties` fails there. `sm_count` below says 4 in
-#   that case: few enough that programs have several tiles in the interpreter too. Use it.
-# - **Given:** the wrapper, the map of chapter 8, and the sum of one tile.
+# - **Given:** the wrapper and its choice of a tile, the map of chapter 8, and the sum of one tile.
 # - **Yours:** the loop over tiles. `tile_product` and `group_major_tile` do the rest.
+#
+# Two things around the kernel are new. You need not touch them.
+#
+# - **The tile is chosen by counting waves.** `choose_tile` counts the waves of every size of tile,
+#   multiplies them with the time of one, and takes the least.
+# - **From sm_90 on, a tile can be fetched by a descriptor.** It holds a tensor's address, shape and
+#   strides. One thread names a corner, and a copy engine brings the tile into shared memory: no
+#   pointer grid, no masks, zeros for what lies outside. It asks for 16-byte alignment of the address
+#   and of the rows, and neighbours in a row that are neighbours in memory. Where that does not hold,
+#   on another GPU, or without one, the same kernel uses pointers.
 #
 # <details>
 # <summary>Hint 1: what belongs inside the loop</summary>
@@ -107,21 +117,83 @@ def wave_efficiency(num_tiles, num_sms):
 # <details>
 # <summary>Hint 3: every line in words</summary>
 #
-# 1. `for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):`
+# 1. `for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):`. With `tl.range` in
+#    place of `range`, and `flatten=DESCRIPTORS` as a fourth argument, the first loads for the next
+#    tile begin while this one is stored. The result is the same.
 # 2. `pid_m, pid_n = group_major_tile(tile, tiles_m, tiles_n, GROUP_M)`
-# 3. `rows` and `cols` from them, in int64, as in chapter 8.
-# 4. `acc = tile_product(...)` over all of K: from 0 to K.
+# 3. `acc = tile_product(...)` over all of K, from 0 to K; its arguments are in the order of its
+#    definition, and the strides are those of the kernel.
+# 4. `rows` and `cols` of the tile in int64, as in chapter 8.
 # 5. Store `acc` in C's dtype, masked by `rows < M` and `cols < N`. C's row stride is N.
 #
 # </details>
 
 
 # %%
+@functools.cache  # asking the driver takes longer than a small product
 def sm_count(device):
-    """Multiprocessors of a GPU; 4 where there is none."""
+    """Multiprocessors of a GPU; 4 where there is none, so that programs have several tiles there too."""
     if device.type != "cuda":
         return 4
     return torch.cuda.get_device_properties(device).multi_processor_count
+
+
+@functools.cache
+def shared_memory(device):
+    """Bytes of shared memory that one program may use: the SM's, but for the 1 KB the system keeps."""
+    if device.type != "cuda":
+        return 99 * 1024
+    return torch.cuda.get_device_properties(device).shared_memory_per_multiprocessor - 1024
+
+
+@functools.cache
+def has_copy_engine(device):
+    """Whether the GPU can fetch a tile by a descriptor: from compute capability 9.0 on."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device)[0] >= 9
+
+
+# Rows and columns of a tile of C, bytes of K in a turn, stages, warps; and the time of one wave, in
+# which every SM computes one such tile, as a share of that of the largest. Measured on an H200. On
+# another GPU they are a guess, and only the choice can be bad, never the result.
+TILES = [
+    (128, 256, 128, 4, 8, 1.0),
+    (128, 256, 128, 3, 8, 1.04),
+    (128, 128, 128, 4, 4, 0.59),
+    (128, 128, 128, 3, 4, 0.75),
+    (64, 128, 256, 4, 4, 0.34),
+    (64, 64, 256, 6, 4, 0.25),
+    (64, 64, 128, 3, 4, 0.47),
+    (16, 64, 512, 4, 4, 0.15),
+    (16, 32, 512, 5, 4, 0.12),
+]
+
+
+def fits(tile, device):
+    """Whether the operands of all stages have room at once, and C's tile beside them, where the
+    copy engine already loads for the next tile while this one is stored."""
+    block_m, block_n, k_bytes, stages = tile[:4]
+    result = block_m * block_n if has_copy_engine(device) else 0
+    return (block_m + block_n) * k_bytes * stages + result <= shared_memory(device)
+
+
+@functools.cache
+def choose_tile(M, N, device):
+    """The tile whose waves take the least time in all, of those that fit the GPU."""
+
+    def time(tile):
+        tiles = triton.cdiv(M, tile[0]) * triton.cdiv(N, tile[1])
+        return triton.cdiv(tiles, sm_count(device)) * tile[5]
+
+    return min((tile for tile in TILES if fits(tile, device)), key=time)
+
+
+def describable(x):
+    """Whether a descriptor can stand for the matrix x. In float32 it would not pay: the tensor cores
+    want B's tile transposed there, which takes the room of another."""
+    if not has_copy_engine(x.device) or x.element_size() != 2 or x.numel() == 0:
+        return False
+    aligned = x.data_ptr() % 16 == 0 and x.stride(0) * x.element_size() % 16 == 0
+    return aligned and x.stride(1) == 1 and x.stride(0) >= x.shape[1]
 
 
 @triton.jit
@@ -135,10 +207,10 @@ def group_major_tile(tile, tiles_m, tiles_n, GROUP_M: tl.constexpr):
 
 @triton.jit
 def tile_product(
-    a_ptr,
-    b_ptr,
-    rows,
-    cols,
+    a,
+    b,
+    pid_m,
+    pid_n,
     k_start,
     k_end,
     M,
@@ -147,29 +219,44 @@ def tile_product(
     stride_ak,
     stride_bk,
     stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
+    DESCRIPTORS: tl.constexpr,
 ):
-    """The float32 sum over k_start <= k < k_end of A[rows, k] * B[k, cols]; rows and cols int64."""
-    ks = k_start + tl.arange(0, BLOCK_K).to(tl.int64)
-    k_step = tl.cast(BLOCK_K, tl.int64)
-    a_ptrs = a_ptr + rows[:, None] * stride_am + ks[None, :] * stride_ak
-    b_ptrs = b_ptr + ks[:, None] * stride_bk + cols[None, :] * stride_bn
-    acc = tl.zeros((rows.shape[0], cols.shape[0]), dtype=tl.float32)
-    for k in range(0, k_end - k_start, BLOCK_K):
-        in_k = ks < k_end - k
-        a = tl.load(a_ptrs, mask=(rows < M)[:, None] & in_k[None, :], other=0.0)
-        b = tl.load(b_ptrs, mask=in_k[:, None] & (cols < N)[None, :], other=0.0)
-        acc = tl.dot(a, b, acc)
-        a_ptrs += k_step * stride_ak
-        b_ptrs += k_step * stride_bk
+    """The float32 sum over k_start <= k < k_end for one tile of C; a and b are pointers or descriptors.
+
+    With descriptors k_end is K, or a multiple of BLOCK_K: they mask nothing inside of the matrix.
+    """
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    if DESCRIPTORS:
+        for k in range(k_start, k_end, BLOCK_K):
+            a_tile = a.load([pid_m * BLOCK_M, k])
+            b_tile = b.load([k, pid_n * BLOCK_N])
+            acc = tl.dot(a_tile, b_tile, acc)
+    else:
+        # int64: these indices meet strides, and the product can pass 2**31.
+        rows = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+        cols = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+        ks = k_start + tl.arange(0, BLOCK_K).to(tl.int64)
+        k_step = tl.cast(BLOCK_K, tl.int64)
+        a_ptrs = a + rows[:, None] * stride_am + ks[None, :] * stride_ak
+        b_ptrs = b + ks[:, None] * stride_bk + cols[None, :] * stride_bn
+        for k in range(0, k_end - k_start, BLOCK_K):
+            in_k = ks < k_end - k
+            a_tile = tl.load(a_ptrs, mask=(rows < M)[:, None] & in_k[None, :], other=0.0)
+            b_tile = tl.load(b_ptrs, mask=in_k[:, None] & (cols < N)[None, :], other=0.0)
+            acc = tl.dot(a_tile, b_tile, acc)
+            a_ptrs += k_step * stride_ak
+            b_ptrs += k_step * stride_bk
     return acc
 
 
 # %% nbgrader={"grade_id": "persistent_matmul", "solution": true}
 @triton.jit
 def persistent_matmul_kernel(
-    a_ptr,
-    b_ptr,
+    a,
+    b,
     c_ptr,
     M,
     N,
@@ -182,20 +269,21 @@ def persistent_matmul_kernel(
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
     GROUP_M: tl.constexpr,
+    DESCRIPTORS: tl.constexpr,
 ):
     tiles_m = tl.cdiv(M, BLOCK_M)
     tiles_n = tl.cdiv(N, BLOCK_N)
     # The loop over this program's tiles: place, sum, store.
     ### BEGIN SOLUTION
-    for tile in range(tl.program_id(0), tiles_m * tiles_n, tl.num_programs(0)):
+    first, step = tl.program_id(0), tl.num_programs(0)
+    for tile in tl.range(first, tiles_m * tiles_n, step, flatten=DESCRIPTORS):
         pid_m, pid_n = group_major_tile(tile, tiles_m, tiles_n, GROUP_M)
-        # int64: these indices meet strides, and the product can pass 2**31.
+        acc = tile_product(
+            a, b, pid_m, pid_n, 0, K, M, N, stride_am, stride_ak, stride_bk, stride_bn,
+            BLOCK_M, BLOCK_N, BLOCK_K, DESCRIPTORS,
+        )  # fmt: skip
         rows = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
         cols = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
-        acc = tile_product(
-            a_ptr, b_ptr, rows, cols, 0, K, M, N,
-            stride_am, stride_ak, stride_bk, stride_bn, BLOCK_K,
-        )  # fmt: skip
         in_c = (rows < M)[:, None] & (cols < N)[None, :]
         c_ptrs = c_ptr + rows[:, None] * N + cols[None, :]
         tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=in_c)
@@ -207,12 +295,19 @@ def persistent_matmul(a, b):
     M, K = a.shape
     N = b.shape[1]
     c = torch.empty((M, N), device=a.device, dtype=a.dtype)
-    # The tile of chapter 6: 128 bytes of K a turn, 96 KB of shared memory with three in flight.
-    tile = {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 128 // a.element_size(), "GROUP_M": 8}
-    tiles = triton.cdiv(M, tile["BLOCK_M"]) * triton.cdiv(N, tile["BLOCK_N"])
-    grid = (min(sm_count(a.device), tiles),)
+    block_m, block_n, k_bytes, stages, warps, _ = choose_tile(M, N, a.device)
+    block_k = k_bytes // a.element_size()
+    grid = (min(sm_count(a.device), triton.cdiv(M, block_m) * triton.cdiv(N, block_n)),)
     strides = (*a.stride(), *b.stride())
-    persistent_matmul_kernel[grid](a, b, c, M, N, K, *strides, **tile, num_warps=8, num_stages=3)
+    descriptors = describable(a) and describable(b)
+    if descriptors:
+        a = TensorDescriptor.from_tensor(a, [block_m, block_k])
+        b = TensorDescriptor.from_tensor(b, [block_k, block_n])
+    persistent_matmul_kernel[grid](
+        a, b, c, M, N, K, *strides,
+        BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=block_k, GROUP_M=8, DESCRIPTORS=descriptors,
+        num_warps=warps, num_stages=stages,
+    )  # fmt: skip
     return c
 
 
@@ -224,7 +319,7 @@ def persistent_matmul(a, b):
 # a = torch.randn(300, 70, device=device)
 # b = torch.randn(70, 290, device=device)
 # c = persistent_matmul(a, b)
-# print("programs on this device:", min(sm_count(device), 9))
+# print("programs:", sm_count(device), "tile:", choose_tile(300, 290, device)[:2])
 # print("largest difference:", (c - a @ b).abs().max().item())
 
 # %% tags=["active-ipynb"] nbgrader={"grade_id": "persistent_matmul-check", "grade": true}
@@ -298,15 +393,17 @@ def split_k_kernel(
 ):
     tiles_n = tl.cdiv(N, BLOCK_N)
     pid = tl.program_id(0)
-    rows = (pid // tiles_n).to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
-    cols = (pid % tiles_n).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    pid_m = pid // tiles_n
+    pid_n = pid % tiles_n
+    rows = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     # This program's part of K; its sum; its store into slice number tl.program_id(1).
     ### BEGIN SOLUTION
     k_start = tl.program_id(1) * slice_k
     k_end = min(k_start + slice_k, K)
     acc = tile_product(
-        a_ptr, b_ptr, rows, cols, k_start, k_end, M, N,
-        stride_am, stride_ak, stride_bk, stride_bn, BLOCK_K,
+        a_ptr, b_ptr, pid_m, pid_n, k_start, k_end, M, N,
+        stride_am, stride_ak, stride_bk, stride_bn, BLOCK_M, BLOCK_N, BLOCK_K, False,
     )  # fmt: skip
     row_of_all = tl.program_id(1).to(tl.int64) * M + rows
     in_c = (rows < M)[:, None] & (cols < N)[None, :]

@@ -1,5 +1,5 @@
 """Products that differ from `triton_matmul` in how the work is shared out, or in precision:
-`ieee_matmul`, `grouped_matmul`, `persistent_matmul`, `split_k_matmul`.
+`ieee_matmul`, `grouped_matmul`, `autotuned_matmul`, `persistent_matmul`, `split_k_matmul`.
 
 The bound is that of steps/matmul.py. Sizes are chosen so that a wrong share-out shows whatever
 tiles and groups the learner chose, and so that the interpreter has few tiles to compute.
@@ -123,12 +123,17 @@ def _floor_counts(case: Case, bm: int, bn: int, tall: int, broad: int) -> set[in
 
 def _grouped_by_launch(case: Case, launch: Launch) -> Answers:
     programs = math.prod(launch.grid)
+    m, n = case.shape
     for bm, bn, tall, broad, group in _tilings(case, launch):
         if programs == tall * broad:
             yield from _misplaced(case, bm, bn, tall, broad, group)
-        elif programs in _floor_counts(case, bm, bn, tall, broad):
-            right = schedules.group_major(np.arange(programs), tall, broad, group)
-            yield "grid_floor", _only(case, schedules.reached(*right, tall, broad), bm, bn)
+            continue
+        right = schedules.group_major(np.arange(programs), tall, broad, group)
+        written = _only(case, schedules.reached(*right, tall, broad), bm, bn)
+        if programs in _floor_counts(case, bm, bn, tall, broad):
+            yield "grid_floor", written
+        if programs == -(-m // bn) * -(-n // bm):  # rows counted with the width of a tile
+            yield "grid_swapped", written
 
 
 def _persistent_by_launch(case: Case, launch: Launch) -> Answers:
@@ -287,13 +292,17 @@ def _floor_of_split_k(case: Case, launch: Launch) -> Answers:
                 yield "grid_floor", np.where(written, case.expected, 0)
 
 
-# What shows a config that is wrong where others are right: its groups, its tail of K.
-EACH_CONFIG = frozenset({"last group short", "last group full", "ragged K", "ragged everywhere"})
+# What shows a config that is wrong where others are right: its groups, its tail of K, also where
+# M and N are whole tiles.
+EACH_CONFIG = frozenset(
+    {"several tiles", "last group short", "last group full", "ragged K", "ragged everywhere"}
+)
 
 ieee_matmul = Task(_ieee_cases, product_hypotheses, ieee=True)
 grouped_matmul = Task(
     _grid_cases, product_hypotheses, by_launch=_grouped_by_launch, each_config=EACH_CONFIG
 )
+autotuned_matmul = grouped_matmul  # the same contract; every config meets it alone
 persistent_matmul = Task(
     _grid_cases, product_hypotheses, by_launch=_persistent_by_launch, each_config=EACH_CONFIG
 )

@@ -153,12 +153,17 @@ class AddressCheck:
                 check.observer.before_launch(self.fn, tensors)
             check._views = [_View.of(n, t) for n, t in tensors.items()]
             check._races = RaceCheck()
+            grid, hooks = self.grid, self.pre_run_hooks
+            if check.observer is not None:
+                self.grid = check.observer.watched(grid) if callable(grid) else grid
+                self.pre_run_hooks = [check.observer.watched(hook) for hook in hooks]
             try:
                 check.launches.append(_describe_launch(self, bound))
                 check._touched = check.launches[-1]
                 launch(self, *args, **kwargs)
                 check._report_race()
             finally:
+                self.grid, self.pre_run_hooks = grid, hooks
                 check._views = []
                 if check.observer is not None:
                     check.observer.after_launch(tensors)

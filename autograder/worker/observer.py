@@ -128,6 +128,18 @@ class Observer(TorchDispatchMode):
             if known.foreign:
                 self._refuse(known.foreign, f"the kernel's argument `{name}`")
 
+    def watched(self, function):
+        """A function of the learner's that is called during a launch, but is no part of the kernel."""
+
+        def watched(*args, **kwargs):
+            self._in_kernel = False
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._in_kernel = True
+
+        return watched
+
     def after_launch(self, tensors: dict[str, torch.Tensor]) -> None:
         """Called when the kernel has ended, also by an error."""
         self._in_kernel = False

@@ -1,0 +1,82 @@
+"""Slices of K are added to zeros; reset_to_zero clears them before every run of the tuner.
+
+step: autotuned_matmul
+expect: passed
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+CONFIGS = [
+    triton.Config(
+        {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 32, "GROUP_M": 4, "SLICES": 2}, num_warps=4
+    ),
+    triton.Config(
+        {"BLOCK_M": 64, "BLOCK_N": 32, "BLOCK_K": 16, "GROUP_M": 8, "SLICES": 1}, num_warps=4
+    ),
+    triton.Config(
+        {"BLOCK_M": 16, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP_M": 2, "SLICES": 4}, num_warps=2
+    ),
+]
+
+
+@triton.autotune(configs=CONFIGS, key=["M", "N", "K"], reset_to_zero=["c_ptr"])
+@triton.jit
+def matmul_kernel(
+    a_ptr,
+    b_ptr,
+    c_ptr,
+    M,
+    N,
+    K,
+    stride_am,
+    stride_ak,
+    stride_bk,
+    stride_bn,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP_M: tl.constexpr,
+    SLICES: tl.constexpr,
+):
+    tiles_m = tl.cdiv(M, BLOCK_M)
+    tiles_n = tl.cdiv(N, BLOCK_N)
+    pid = tl.program_id(0)
+    per_group = GROUP_M * tiles_n
+    first_m = (pid // per_group) * GROUP_M
+    height = min(tiles_m - first_m, GROUP_M)
+    place = pid % per_group
+    pid_m = first_m + place % height
+    pid_n = place // height
+    rows = pid_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
+    cols = pid_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
+    start = tl.program_id(1) * BLOCK_K
+    ks = start + tl.arange(0, BLOCK_K).to(tl.int64)
+    k_step = tl.cast(BLOCK_K * SLICES, tl.int64)
+    a_ptrs = a_ptr + rows[:, None] * stride_am + ks[None, :] * stride_ak
+    b_ptrs = b_ptr + ks[:, None] * stride_bk + cols[None, :] * stride_bn
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(0, K - start, BLOCK_K * SLICES):
+        in_k = ks < K - k
+        a = tl.load(a_ptrs, mask=(rows < M)[:, None] & in_k[None, :], other=0.0)
+        b = tl.load(b_ptrs, mask=in_k[:, None] & (cols < N)[None, :], other=0.0)
+        acc = tl.dot(a, b, acc)
+        a_ptrs += k_step * stride_ak
+        b_ptrs += k_step * stride_bk
+    in_c = (rows < M)[:, None] & (cols < N)[None, :]
+    c_ptrs = c_ptr + rows[:, None] * N + cols[None, :]
+    tl.atomic_add(c_ptrs, acc, mask=in_c)
+
+
+def autotuned_matmul(a, b):
+    M, K = a.shape
+    N = b.shape[1]
+    c = torch.zeros((M, N), device=a.device, dtype=torch.float32)
+
+    def grid(meta):
+        tiles = triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"])
+        return (tiles, meta["SLICES"])
+
+    matmul_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride())
+    return c.to(a.dtype)
