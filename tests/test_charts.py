@@ -29,7 +29,10 @@ def texts(svg: ET.Element) -> list[str]:
 
 def marks(svg: ET.Element) -> list[tuple[float, float]]:
     """Where marks stand, but for the one in the legend."""
-    found = [re.match(r"translate\((\S+) (\S+)\)", p.get("transform", "")) for p in svg.iter(f"{SVG}path")]
+    found = [
+        re.match(r"translate\((\S+) (\S+)\)", p.get("transform", ""))
+        for p in svg.iter(f"{SVG}path")
+    ]
     return [(float(m[1]), float(m[2])) for m in found if m][:-1]
 
 
