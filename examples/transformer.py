@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # must be set before Triton is imported
 
-from autograder.course import load_solution  # noqa: E402
+from autograder.course import load_solution
 
 LETTERS = 16
 HEADS = 2
