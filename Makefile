@@ -24,11 +24,11 @@ test: .venv/.stamps/test $(STAMPS)/book
 	@scripts/browser.sh
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
-	$(PY) -m pytest
+	$(PY) -m pytest --numprocesses auto --dist worksteal
 
 # Every file of tests/corpus; `make test` grades a third of them.
 corpus: .venv/.stamps/test
-	$(PY) -m pytest --whole-corpus tests/test_corpus.py
+	$(PY) -m pytest --numprocesses auto --dist worksteal --whole-corpus tests/test_corpus.py
 
 book: $(STAMPS)/book
 

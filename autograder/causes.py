@@ -629,6 +629,7 @@ ONLY_IN = {
     "async": (2,), "cold": (2,), "median": (2,), "cache": (2,),
     "formats": (7,), "tf32": (7,), "tolerance": (7,),
     "loads": (10,), "prune": (10,), "regret": (10,), "keys": (10,),
+    "function": (13,), "gradients": (13,), "delta": (13,), "walks": (13,), "recompute": (13,),
 }  # fmt: skip
 
 # Every other topic. The chapters without kernels have one section to answer them all.

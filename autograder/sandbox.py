@@ -127,7 +127,9 @@ class Sandbox:
                 with self._lock, theirs:
                     self.wait_until_ready()
                     zygote = self._process
-                    kind = b"D" if job.get("arena", {}).get("backward") else b"J"  # what to have loaded
+                    kind = (
+                        b"D" if job.get("arena", {}).get("backward") else b"J"
+                    )  # what to have loaded
                     socket.send_fds(self._control, [kind], [arena_fd, theirs.fileno()])
                 break
             except OSError:

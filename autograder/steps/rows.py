@@ -198,7 +198,7 @@ def _softmax_cases(rng) -> list[Case]:
     ]
 
 
-def _minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray:
+def minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray:
     """Row i begins with blocks[i] entries of -inf: its first block holds nothing else."""
     x = normal(rng, (len(blocks), cols), "float32")
     for row, length in zip(x, blocks):
@@ -206,7 +206,7 @@ def _minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray
     return x
 
 
-def _rising(rng, rows: int, cols: int) -> np.ndarray:
+def rising(rng, rows: int, cols: int) -> np.ndarray:
     """Every block has a larger maximum than the one before."""
     return normal(rng, (rows, cols), "float32") + np.linspace(-40, 40, cols, dtype="float32")
 
@@ -232,9 +232,9 @@ def _online_softmax_cases(rng) -> list[Case]:
         case("many rows", 130 + odd(3, 30), odd(5, 15), "R"),
         _softmax_case("near -300", around(rng, -300, 2, 4096 + odd(33, 60)), "values"),
         _softmax_case("exp overflows", around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
-        _softmax_case("rising", _rising(rng, 2, 8192 + odd(33, 60)), "values"),
+        _softmax_case("rising", rising(rng, 2, 8192 + odd(33, 60)), "values"),
         _softmax_case("first far above", first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
-        _softmax_case("first block -inf", _minus_infinity_first(rng, 9001, first), "empty block"),
+        _softmax_case("first block -inf", minus_infinity_first(rng, 9001, first), "empty block"),
         _softmax_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
         _softmax_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
         _softmax_case("rows of equal entries", constant(odd(2100, 2200)), "values"),

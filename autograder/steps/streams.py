@@ -7,7 +7,7 @@ promise: no entry is NaN or +inf.
 
 import numpy as np
 
-from autograder.steps import memory, rows
+from autograder.steps import memory, row_values, rows
 from autograder.steps.calls import Call, CallCase, CallTask
 from autograder.steps.case import (
     HALF_SUBNORMAL,
@@ -183,14 +183,14 @@ def _cases(rng) -> list[Case]:
         return normal(rng, (cols,), dtype) + np.array(2, dtype)  # a mean that is not about 0
 
     def drawn(name, r, c, focus="", dtype="float32", layouts=("contiguous", "contiguous")):
-        x = rows._draw(rng, r, c, dtype, layouts[0])
+        x = row_values.draw(rng, r, c, dtype, layouts[0])
         return _case(name, x, values(c, dtype), focus, layouts)
 
     def given(name, x, focus):
         return _case(name, x, values(x.shape[1]), focus)
 
     first = (16, 1100, 2100, 4100, 8200)
-    empty = rows._minus_infinity_first(rng, 4096 + odd(33, 60), (0, 20, 5000, 300, 5000))
+    empty = rows.minus_infinity_first(rng, 4096 + odd(33, 60), (0, 20, 5000, 300, 5000))
     return [
         drawn("one block", 4, 64),
         drawn("whole blocks", 2, 8192, "blocks"),
@@ -198,14 +198,14 @@ def _cases(rng) -> list[Case]:
         drawn("several blocks, ragged C", 3, 4096 + odd(3, 900), "C"),
         drawn("one column", odd(5, 15), 1, "C"),
         drawn("one row", 1, odd(17, 60), "R"),
-        given("near -300", rows._around(rng, -300, 2, 4096 + odd(33, 60)), "values"),
-        given("exp overflows", rows._around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
-        given("rising", rows._rising(rng, 2, 8192 + odd(33, 60)), "values"),
-        given("first far above", rows._first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
-        given("first block -inf", rows._minus_infinity_first(rng, 9001, first), "empty block"),
+        given("near -300", row_values.around(rng, -300, 2, 4096 + odd(33, 60)), "values"),
+        given("exp overflows", row_values.around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
+        given("rising", rows.rising(rng, 2, 8192 + odd(33, 60)), "values"),
+        given("first far above", row_values.first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
+        given("first block -inf", rows.minus_infinity_first(rng, 9001, first), "empty block"),
         given("rows of nothing but -inf", empty, "empty row"),
-        given("entries of -inf", rows._with_holes(rng, 5, odd(33, 60)), "values"),
-        given("rows of equal entries", rows._constant(odd(2100, 2200)), "values"),
+        given("entries of -inf", row_values.with_holes(rng, 5, odd(33, 60)), "values"),
+        given("rows of equal entries", row_values.constant(odd(2100, 2200)), "values"),
         drawn("x transposed", odd(17, 40), odd(65, 90), "strides:x", layouts=("transposed", "contiguous")),
         drawn("x and v sliced", odd(7, 15), odd(33, 60), "strides:v", layouts=("sliced", "sliced")),
         drawn("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", ("far", "contiguous")),
@@ -259,9 +259,9 @@ def _unshifted(x, v):
 
 def _wrong_streams(x, v, tile: int):
     """What the usual slips between the blocks of a row compute."""
-    blocks, padding = rows._blocks(x.shape[1], tile), -x.shape[1] % tile
+    blocks, padding = row_values.blocks_of(x.shape[1], tile), -x.shape[1] % tile
     top = x.max(axis=1, keepdims=True)
-    for sentinel in rows.SENTINELS:
+    for sentinel in row_values.SENTINELS:
         if top[np.isfinite(top)].min(initial=0) < sentinel:
             yield "finite_mask_value", _stream(x, v, tile, start=sentinel)
     if padding:
@@ -294,7 +294,7 @@ def _stream(x, v, tile, of_sum=_right, of_mean=_right, running=True, start=-np.i
     m = np.full(x.shape[0], start, np.float32)
     total, mean = np.zeros_like(m), np.zeros_like(m)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        for block in rows._blocks(x.shape[1], tile):
+        for block in row_values.blocks_of(x.shape[1], tile):
             part = x[:, block]
             new = np.maximum(m, part.max(axis=1)) if running else part.max(axis=1)
             p = np.exp(part - new[:, None])

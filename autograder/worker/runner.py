@@ -69,9 +69,13 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
         report["stage"] = "call"
         with observer:
             for earlier in before:  # in the same process, so that what a call leaves behind shows
-                made = differentiation.forward(function, earlier, backward, job["more"], job["named"])
+                made = differentiation.forward(
+                    function, earlier, backward, job["more"], job["named"]
+                )
                 differentiation.gradients(made, earlier, backward)
-            result = differentiation.forward(function, operands, backward, job["more"], job["named"])
+            result = differentiation.forward(
+                function, operands, backward, job["more"], job["named"]
+            )
             report["stage"] = "backward"
             gradients = differentiation.gradients(result, operands, backward)
         report["stage"] = "result"
