@@ -11,6 +11,8 @@ from pathlib import Path
 
 from autograder.steps import (
     attention,
+    attention_counts,
+    attention_tile,
     blockwise,
     choosing,
     elementwise,
@@ -92,6 +94,9 @@ STEPS = (
     Step("merge", 11, "online_softmax", 6, False, streams.merge),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),
+    Step("attention_traffic", 12, "flash_attention", 4, False, attention_counts.attention_traffic),
+    Step("causal_blocks", 12, "flash_attention", 5, False, attention_counts.causal_blocks),
+    Step("attention_tile", 12, "flash_attention", 8, False, attention_tile.attention_tile),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
     Step("wave_efficiency", 14, "persistent_matmul", 2, False, last_wave.wave_efficiency),
     Step("persistent_matmul", 14, "persistent_matmul", 10, True, matmul_variants.persistent_matmul),

@@ -52,7 +52,7 @@ def bound_of(problem: Problem, expected: np.ndarray, dtype: str) -> np.ndarray:
     )
 
 
-def _case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
+def draw_case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
     """One call. Options: dtype, causal, scale, by ("keyword", "position"), a layout for each of
     q, k and v, focus, and `change`, which edits the values drawn."""
     get = {
@@ -97,7 +97,7 @@ def _case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
 # --- values -----------------------------------------------------------------------------------
 
 
-def _shift_scores(low: int, high: int, sign: int):
+def shift_scores(low: int, high: int, sign: int):
     """Moves all scores by sign·a²/√D, with a drawn from [low, high).
 
     Values are multiples of 1/8, so that scores this large are still exact in fp32.
@@ -112,7 +112,7 @@ def _shift_scores(low: int, high: int, sign: int):
     return change
 
 
-def _needles(rng, q, k, v):
+def needles(rng, q, k, v):
     """Two keys that one query each prefers by far: one among the first keys, one at the end.
 
     Each pair has a coordinate of its own, so that no other score grows.
@@ -124,7 +124,7 @@ def _needles(rng, q, k, v):
         q[:, :, query, coordinate] = k[:, :, key, coordinate] = 40
 
 
-def _around_one(rng, q, k, v):
+def around_one(rng, q, k, v):
     """Values that do not cancel, so that lost digits of a long sum show."""
     v += 1
 
@@ -140,10 +140,10 @@ def _flash_attention_cases(rng) -> list[Case]:
         return round(float(rng.uniform(0.03, 0.08)), 3)
 
     def case(name, nq, nk, d=64, **options):
-        return _case(rng, name, nq, nk, d, **options)
+        return draw_case(rng, name, nq, nk, d, **options)
 
-    below, far_below = _shift_scores(36, 44, -1), _shift_scores(380, 440, -1)
-    above = _shift_scores(36, 44, 1)
+    below, far_below = shift_scores(36, 44, -1), shift_scores(380, 440, -1)
+    above = shift_scores(36, 44, 1)
     return [
         case("whole tiles", 64, 128, h=2),
         case("causal", 64, 64, 32, causal=True, focus="causal"),
@@ -180,7 +180,7 @@ def _flash_attention_cases(rng) -> list[Case]:
         case("scores about -20000", 32, odd(33, 60), change=far_below, focus="far below"),
         case("scores about -20000, causal", odd(17, 25), odd(33, 60), change=far_below,
              causal=True, focus="far below"),
-        case("two needles", 32, 128, change=_needles, focus="large"),
+        case("two needles", 32, 128, change=needles, focus="large"),
         case("float32", odd(33, 60), odd(65, 90), 32, dtype="float32", focus="dtype"),
         case("float32, causal", odd(17, 32), odd(33, 60), dtype="float32", causal=True,
              focus="dtype"),
@@ -188,7 +188,7 @@ def _flash_attention_cases(rng) -> list[Case]:
         case("bfloat16, causal", odd(17, 32), odd(33, 60), 32, dtype="bfloat16", causal=True,
              focus="dtype"),
         case("no keys", 64, 0, 16, h=2, focus="empty"),
-        case("many keys", 16, 512 + odd(3, 30), 32, change=_around_one, focus="precision"),
+        case("many keys", 16, 512 + odd(3, 30), 32, change=around_one, focus="precision"),
     ]  # fmt: skip
 
 
