@@ -335,6 +335,30 @@ CAUSES = {
         "sees keys up to i + Nk - Nq. The bound of the loop needs the same shift as the mask.",
         "causal",
     ),
+    "block_bounds_wrong": Cause(
+        "`full` counts the keys that all queries of the tile see, so the first query decides; it is "
+        "rounded down to whole blocks. `end` counts the keys that the last query sees, and is not "
+        "rounded. Both lie between 0 and Nk.",
+        "causal",
+    ),
+    "rereads_miscounted": Cause(
+        "Each block of queries reads all keys and all values, also those that another block has read: "
+        "k and v are read ceil(N / block_q) times. A query is read once, and its output written once.",
+        "programs",
+    ),
+    "operand_left_out": Cause(
+        "Four tensors go through memory: q, k and v are read, and the output is written.",
+        "programs",
+    ),
+    "scores_counted": Cause(
+        "Flash attention never writes or reads the scores: they stay in the program. Only q, k, v and "
+        "the output go through memory.",
+        "programs",
+    ),
+    "bytes_counted": Cause(
+        "The answer is a number of elements, not of bytes.",
+        "programs",
+    ),
     "empty_row": Cause(
         "With more queries than keys, the first queries see no key at all, and their result is 0. "
         "Their maximum stays -inf, and -inf - (-inf) is NaN: subtract 0 there. Their sum stays 0: divide "
@@ -692,6 +716,10 @@ TOPICS = {
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",
         "epilogue": "stability", "causal": "identity", "heads": "strides",
     },
+    12: dict.fromkeys(("start", "programs", "grid", "output"), "grid")
+    | dict.fromkeys(("masks", "identity"), "masks")
+    | dict.fromkeys(("k-loop", "accumulator", "stability", "merge", "rescale", "epilogue"), "loop")
+    | dict.fromkeys(("strides", "pointer-grids", "int64", "heads"), "heads"),
     14: {
         "start": "persistent", "output": "split-k", "grid": "waves", "programs": "persistent",
         "pointer-grids": "persistent", "strides": "descriptors", "int64": "persistent",

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from autograder.steps import (
     attention,
+    attention_counts,
+    attention_tile,
     attention_backward,
     attention_delta,
     blockwise,
@@ -96,6 +98,9 @@ STEPS = (
     Step("merge", 11, "online_softmax", 6, False, streams.merge),
     Step("online_softmax", 11, "online_softmax", 10, True, rows.online_softmax),
     Step("weighted_mean", 11, "online_softmax", 8, True, streams.weighted_mean),
+    Step("attention_traffic", 12, "flash_attention", 4, False, attention_counts.attention_traffic),
+    Step("causal_blocks", 12, "flash_attention", 5, False, attention_counts.causal_blocks),
+    Step("attention_tile", 12, "flash_attention", 8, False, attention_tile.attention_tile),
     Step("flash_attention", 12, "flash_attention", 20, True, attention.flash_attention),
     Step("softmax_backward", 13, "flash_backward", 5, True, softmax_backward.softmax_backward),
     Step("attention_delta", 13, "flash_backward", 5, True, attention_delta.attention_delta),

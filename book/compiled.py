@@ -7,6 +7,7 @@ starts another one. Must never run the kernel.
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -46,5 +47,12 @@ def ptx_of(kernel, capability: int, constants: dict, **types: str) -> str:
         command = [sys.executable, path, json.dumps([capability, types, constants])]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        raise RuntimeError(_last_words(done.stderr.strip().splitlines()))
     return done.stdout
+
+
+def _last_words(lines: list[str]) -> str:
+    """The last line; or, where that only points at the source, the error behind it."""
+    if lines[-1].strip("^ "):
+        return lines[-1]
+    return next((x for x in reversed(lines) if re.match(r"\w+Error: ", x)), lines[-1])

@@ -1,15 +1,18 @@
 # %% [markdown]
 # # Flash attention
 #
-# One kernel, in two parts:
+# Attention without a table of scores, in four steps.
 #
 # | step | function | new idea | points |
 # | --- | --- | --- | --- |
-# | 1 | `flash_attention(q, k, v, causal=False, scale=None)` | online softmax around two products | 20 |
+# | 1 | `attention_traffic(N, D, block_q)` | what goes through memory | 4 |
+# | 2 | `causal_blocks(first, block_m, Nq, Nk, block_n)` | blocks of keys to skip, and to mask | 5 |
+# | 3 | `attention_tile(q, k, v)` | online softmax around two products | 8 |
+# | 4 | `flash_attention(q, k, v, causal=False, scale=None)` | heads, lengths, strides, causal | 20 |
 #
-# The ideas are explained in chapter 12; the online softmax is that of chapter 11. Fill in the two
-# places that say `YOUR CODE HERE`, delete their `raise` lines, look at a small result, then run the
-# check at the end. You can check as often as you like. No GPU is needed.
+# The ideas are explained in chapter 12; the online softmax is that of chapter 11. Fill in each place
+# that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check
+# below it. You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check
@@ -18,32 +21,152 @@ import triton
 import triton.language as tl
 
 # %% [markdown]
-# ## Step 1: `flash_attention`
+# ## Step 1: `attention_traffic`
 #
-# Every query is compared with every key it may see, and gets the mean of their values, weighted by
-# softmax. The Nq x Nk scores never go to memory.
+# How many elements does flash attention move through memory, for one head with as many keys as
+# queries? Each program has `block_q` queries of D numbers. It reads them once, walks over all keys
+# and values, and writes its part of the output once. The table of scores stays inside.
+#
+# Compare a kernel that *adds* two vectors of n numbers, `block` at a time: it reads 2n elements and
+# writes n, whatever the block. Here the block matters.
 #
 # ```python
-# def flash_attention_spec(q, k, v, causal=False, scale=None):
-#     # q: (B, H, Nq, D); k, v: (B, Hkv, Nk, D); one dtype: float16, bfloat16, float32
-#     B, H, Nq, D = q.shape
-#     Hkv, Nk = k.shape[1:3]                       # Hkv divides H; D is 16, 32, 64 or 128
-#     k = k.float().repeat_interleave(H // Hkv, 1)  # head h uses key head h // (H // Hkv)
-#     v = v.float().repeat_interleave(H // Hkv, 1)
-#     s = q.float() @ k.mT * (D**-0.5 if scale is None else scale)
-#     if causal:                                    # the last query sees every key
-#         i, j = torch.arange(Nq)[:, None], torch.arange(Nk)[None, :]
-#         s = s.masked_fill(j > i + Nk - Nq, float("-inf"))
-#     p = torch.softmax(s, -1).nan_to_num()         # a row that sees no key gives zeros
-#     return (p @ v).to(q.dtype)                    # (B, H, Nq, D), contiguous
+# attention_traffic(8192, 64, 128)    # 68_157_440 elements
 # ```
 #
-# - Any Nq and Nk, any strides of q, k and v. Scores, maxima and sums in float32.
-# - One program computes BLOCK_M queries of one head. It walks over the keys, BLOCK_N at a time.
-# - **Given:** the wrapper, the program's head and queries, pointers, how many keys each query sees,
-#   and up to where every query of the program sees all.
+# - Elements, not bytes. Plain integers.
+# - `block_q` need not divide N: the last program then has fewer queries, and reads all keys as well.
+#
+# <details>
+# <summary>Hint 1: what is read how often</summary>
+#
+# q and the output: each element once. k and v: each element once *for every program*.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: how many programs there are</summary>
+#
+# N divided by `block_q`, rounded up. For integers that is `-(-N // block_q)`, or `triton.cdiv`.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `programs`: N over block_q, rounded up.
+# 2. Twice N times D for q and the output, plus as much again for each program, for k and v.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "attention_traffic", "solution": true}
+def attention_traffic(N, D, block_q):
+    """Return the elements that one head moves: q and the output once, k and v for each program."""
+    ### BEGIN SOLUTION
+    programs = -(-N // block_q)
+    return 2 * N * D + programs * 2 * N * D
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Look first: how much is saved against a table of scores that is written, read, written and read?
+
+# %% tags=["active-ipynb"]
+# N, D = 8192, 64
+# for block_q in (16, 64, 128, 256):
+#     print(block_q, (4 * N * D + 4 * N * N) / attention_traffic(N, D, block_q))
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "attention_traffic-check", "grade": true}
+# check(attention_traffic)
+
+# %% [markdown]
+# ## Step 2: `causal_blocks`
+#
+# With a causal mask, query i sees the keys j <= i + Nk - Nq: the last query sees all of them. A tile
+# holds the queries `first` to `first + block_m - 1`. It meets three kinds of blocks of keys, in this
+# order: those that all of its queries see, those that some see, those that none sees. The first kind
+# needs no mask, the last is skipped.
+#
+# Return two numbers, in keys:
+#
+# - `full`: where the first kind ends. A multiple of `block_n`.
+# - `end`: where the last seen key ends. Not rounded: the last block is masked anyway.
+#
+# ```python
+# causal_blocks(0, 32, 64, 64, 32)     # (0, 32): the first tile has no block without a mask
+# causal_blocks(32, 32, 64, 64, 32)    # (32, 64)
+# causal_blocks(0, 32, 32, 100, 32)    # (64, 100): 69 keys are seen by all, which makes 2 blocks
+# ```
+#
+# - A tuple of two ints, both from 0 to Nk. With more queries than keys the first tiles get (0, 0).
+# - The last tile may hang over the end of the queries; more than Nk keys there are not.
+#
+# <details>
+# <summary>Hint 1: who decides</summary>
+#
+# The first query of a tile sees the fewest keys, the last one the most. What the first sees, all see.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: how many keys a query sees</summary>
+#
+# Query i sees keys 0 to i + Nk - Nq. That is one more than its last key's number, but never less than
+# 0 and never more than Nk: `min(max(..., 0), Nk)`.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# 1. `seen_by_first`: `first + 1 + Nk - Nq`, kept between 0 and Nk.
+# 2. `full`: `seen_by_first`, rounded down to a multiple of `block_n`.
+# 3. `end`: `first + block_m + Nk - Nq`, kept between 0 and Nk.
+#
+# </details>
+
+
+# %% nbgrader={"grade_id": "causal_blocks", "solution": true}
+def causal_blocks(first, block_m, Nq, Nk, block_n):
+    """Return (full, end): all queries of the tile see the keys before full, none those from end on."""
+    ### BEGIN SOLUTION
+    seen_by_first = min(max(first + 1 + Nk - Nq, 0), Nk)
+    full = seen_by_first // block_n * block_n
+    end = min(max(first + block_m + Nk - Nq, 0), Nk)
+    return full, end
+    ### END SOLUTION
+
+
+# %% [markdown]
+# Look first: the blocks of a causal mask. A full block is `#`, a masked one `/`, a skipped one `.`.
+
+# %% tags=["active-ipynb"]
+# Nq, Nk, block = 96, 160, 16
+# for first in range(0, Nq, block):
+#     full, end = causal_blocks(first, block, Nq, Nk, block)
+#     print("".join("#" if k < full else "/" if k < end else "." for k in range(0, Nk, block)))
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "causal_blocks-check", "grade": true}
+# check(causal_blocks)
+
+# %% [markdown]
+# ## Step 3: `attention_tile`
+#
+# One program, 32 queries, all keys, no causal mask. This is the heart of flash attention; the last
+# step puts heads, strides and masks around it.
+#
+# ```python
+# def attention_tile_spec(q, k, v):     # q: (32, D), k and v: (Nk, D), all contiguous, one dtype
+#     s = q.float() @ k.float().mT * q.shape[1] ** -0.5
+#     p = torch.softmax(s, -1)
+#     return (p @ v.float()).to(q.dtype)    # (32, D)
+# ```
+#
+# - D is 16, 32, 64 or 128; any Nk from 1 on; float16, bfloat16 or float32. Sums in float32.
+# - **Given:** the wrapper, the tile of queries, and how many keys each query sees (here: all).
 # - **Yours:** what one block of keys does to the maximum, the sum and the accumulator (part 1), and
-#   the two loops with the store (part 2).
+#   the loop over the keys with the store (part 2). Step 4 uses part 1 again.
 #
 # <details>
 # <summary>Hint 1: what is carried from block to block</summary>
@@ -53,21 +176,20 @@ import triton.language as tl
 # multiply both by 2**(m - new_m) before the block's own share is added. At the end the answer is
 # acc / l.
 #
-# The wrapper multiplies the scale by log2(e), because 2**(x * log2(e)) is exp(x), and a GPU
-# computes powers of 2 faster. So every score is in units of log 2, and `tl.exp2` takes the place of
-# `tl.exp`.
+# The wrapper multiplies the scale by log2(e), because 2**(x * log2(e)) is exp(x), and a GPU computes
+# powers of 2. So every score is in units of log 2, and `tl.exp2` takes the place of `tl.exp`.
 #
 # </details>
 #
 # <details>
 # <summary>Hint 2: keys that do not count</summary>
 #
-# A key past the end, or one that a query may not see, must get the score minus infinity: then its
-# power is 0. Loading it as 0 is not enough, because a score of 0 is a score like any other.
+# A key past the end must get the score minus infinity: then its power is 0. That line is given.
+# Loading the key as 0 is not enough, because a score of 0 is a score like any other.
 #
-# A query that has seen no key yet has the maximum minus infinity, and minus infinity minus minus
-# infinity is NaN. Subtract 0 in that case: `tl.where(new_m == float("-inf"), 0.0, new_m)`. Its sum is
-# 0 at the end; divide by 1 instead.
+# In step 4 a query may have seen no key yet. Its maximum is minus infinity then, and minus infinity
+# minus minus infinity is NaN. Subtract 0 in that case:
+# `tl.where(new_m == float("-inf"), 0.0, new_m)`.
 #
 # </details>
 #
@@ -85,43 +207,19 @@ import triton.language as tl
 # Part 2:
 #
 # 1. `m` begins at minus infinity, `l` and `acc` at 0, all in float32.
-# 2. A loop `for start in range(0, full, BLOCK_N)` without masks. The tile of k is at
-#    `k_ptr + tl.cast(start, tl.int64) * stride_kn + k_tile`, that of v likewise. Then
-#    `attend_block(tl.dot(q, k), ..., MASKED=False)`; keys are not looked at, so 0 will do for them.
-# 3. A loop from `full` to `end` in the same way, with masks: `keys = start + tl.arange(0, BLOCK_N)`,
-#    loads where `keys < Nk`. `tl.range(full, end, BLOCK_N, num_stages=1)` keeps this short loop from
-#    loading ahead.
-# 4. `acc / l[:, None]`, with 1 where l is 0, converted and stored where `queries < Nq`.
+# 2. For each `start` in `range(0, Nk, BLOCK_N)`: `keys = start + cols`.
+# 3. Load k as a tile of (D, BLOCK_N), from `k_ptr + keys[None, :] * D + ds[:, None]`, and v as a tile
+#    of (BLOCK_N, D), both where `keys < Nk` and 0 elsewhere.
+# 4. `attend_block(tl.dot(q, k), v, m, l, acc, keys, visible, scale, MASKED=True)`.
+# 5. After the loop, `acc / l[:, None]`, converted, to `out_ptr + rows[:, None] * D + ds[None, :]`.
 #
 # </details>
-
 
 # %%
 LOG2_E = 1.4426950408889634  # 2**(x * LOG2_E) is exp(x)
 
-# BLOCK_M, BLOCK_N, num_warps and num_stages, by bytes of a number and head dimension D. The tiles of
-# q, k and v in flight share one SM's shared memory, and what a program carries its registers.
-TILES = {
-    (2, 16): (128, 64, 4, 3),
-    (2, 32): (128, 64, 4, 3),
-    (2, 64): (128, 64, 8, 4),
-    (2, 128): (128, 64, 8, 3),
-    (4, 16): (64, 32, 4, 3),
-    (4, 32): (64, 32, 4, 3),
-    (4, 64): (64, 32, 4, 3),
-    (4, 128): (128, 32, 8, 2),
-}
 
-
-def target_of(x):
-    """("cuda", 90) for an H100, ("hip", "gfx942") for an MI300, ("cpu", 0) in the interpreter."""
-    if x.device.type == "cpu":
-        return "cpu", 0
-    target = triton.runtime.driver.active.get_current_target()
-    return target.backend, target.arch
-
-
-# %% nbgrader={"grade_id": "flash_attention", "solution": true}
+# %% nbgrader={"grade_id": "attention_tile", "solution": true}
 # Part 1: one block of keys.
 @triton.jit
 def attend_block(s, v, m, l, acc, keys, visible, scale, MASKED: tl.constexpr):
@@ -148,8 +246,156 @@ def attend_block(s, v, m, l, acc, keys, visible, scale, MASKED: tl.constexpr):
     return new_m, l, acc
 
 
-# Part 2: the kernel, and the function that launches it. One binary serves every Nq and Nk: none is
-# made for lengths of 1, or for multiples of 16.
+# Part 2: the loop over the keys.
+@triton.jit
+def attention_tile_kernel(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    Nk,
+    scale,
+    D: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    rows = tl.arange(0, BLOCK_M)
+    cols = tl.arange(0, BLOCK_N)
+    ds = tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + ds[None, :])
+    visible = tl.full((BLOCK_M,), Nk, tl.int32)
+    # Statistics; a loop over the keys, all of its blocks masked; the quotient and its store.
+    ### BEGIN SOLUTION
+    m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, D), tl.float32)
+    for start in range(0, Nk, BLOCK_N):
+        keys = start + cols
+        k = tl.load(k_ptr + keys[None, :] * D + ds[:, None], mask=(keys < Nk)[None, :], other=0.0)
+        v = tl.load(v_ptr + keys[:, None] * D + ds[None, :], mask=(keys < Nk)[:, None], other=0.0)
+        m, l, acc = attend_block(tl.dot(q, k), v, m, l, acc, keys, visible, scale, MASKED=True)
+    out = acc / l[:, None]
+    tl.store(out_ptr + rows[:, None] * D + ds[None, :], out.to(out_ptr.dtype.element_ty))
+    ### END SOLUTION
+
+
+def attention_tile(q, k, v):
+    """Return softmax(q @ k.T / sqrt(D)) @ v for q of (32, D), k and v of (Nk, D), in one program."""
+    (BLOCK_M, D), Nk = q.shape, k.shape[0]
+    out = torch.empty((BLOCK_M, D), device=q.device, dtype=q.dtype)
+    scale = D**-0.5 * LOG2_E
+    attention_tile_kernel[(1,)](q, k, v, out, Nk, scale, D=D, BLOCK_M=BLOCK_M, BLOCK_N=32)
+    return out
+
+
+# %% [markdown]
+# Look first: 70 keys, which is two blocks of 32 and 6 keys.
+
+# %% tags=["active-ipynb"]
+# device = "cuda" if torch.cuda.is_available() else "cpu"
+# q = torch.randn(32, 64, device=device)
+# k, v = torch.randn(70, 64, device=device), torch.randn(70, 64, device=device)
+# expected = torch.softmax(q @ k.mT / 8, -1) @ v
+# print("largest difference:", (attention_tile(q, k, v) - expected).abs().max().item())
+
+# %% tags=["active-ipynb"] nbgrader={"grade_id": "attention_tile-check", "grade": true}
+# check(attention_tile)
+
+# %% [markdown]
+# ## Step 4: `flash_attention`
+#
+# The same loop for every batch and head, for queries and keys of different lengths, any strides, and
+# with a causal mask.
+#
+# ```python
+# def flash_attention_spec(q, k, v, causal=False, scale=None):
+#     # q: (B, H, Nq, D); k, v: (B, Hkv, Nk, D); one dtype: float16, bfloat16, float32
+#     B, H, Nq, D = q.shape
+#     Hkv, Nk = k.shape[1:3]                       # Hkv divides H; D is 16, 32, 64 or 128
+#     k = k.float().repeat_interleave(H // Hkv, 1)  # head h uses key head h // (H // Hkv)
+#     v = v.float().repeat_interleave(H // Hkv, 1)
+#     s = q.float() @ k.mT * (D**-0.5 if scale is None else scale)
+#     if causal:                                    # the last query sees every key
+#         i, j = torch.arange(Nq)[:, None], torch.arange(Nk)[None, :]
+#         s = s.masked_fill(j > i + Nk - Nq, float("-inf"))
+#     p = torch.softmax(s, -1).nan_to_num()         # a row that sees no key gives zeros
+#     return (p @ v).to(q.dtype)                    # (B, H, Nq, D), contiguous
+# ```
+#
+# - Any Nq and Nk, any strides of q, k and v. Scores, maxima and sums in float32.
+# - One program computes BLOCK_M queries of one head. It walks over the keys, BLOCK_N at a time.
+# - **Given:** the wrapper, the program's head and queries, pointers. `attend_block` is yours, from
+#   step 3.
+# - **Yours:** how many keys each query sees under a causal mask, with the bounds of step 2 (part 1); a
+#   loop over the blocks without a mask, one over those with a mask, and the store (part 2).
+#
+# <details>
+# <summary>Hint 1: why two loops</summary>
+#
+# A mask costs a comparison and a selection for every score. Only the blocks at the diagonal and at
+# the end need it. So `attend_block` is compiled twice, with MASKED=False and with MASKED=True, and the
+# long loop has the first.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 2: where a block lies, and what an empty row needs</summary>
+#
+# The pointers `k_ptr` and `v_ptr` stand at the head's first key, and `k_tile` and `v_tile` are the
+# places of a block's elements from its own first key. So a block that begins at key `start` lies at
+# `k_ptr + start * stride_kn + k_tile`. `start * stride_kn` can pass 2**31: make `start` an int64 with
+# `tl.cast(start, tl.int64)`.
+#
+# A query that sees no key ends with the sum 0. Divide by 1 instead; its accumulator is 0 already.
+#
+# </details>
+#
+# <details>
+# <summary>Hint 3: every line in words</summary>
+#
+# Part 1, the formulas of step 2 with `tl.minimum` and `tl.maximum`:
+#
+# 1. `visible`: `queries + (Nk - Nq + 1)`, at most Nk. Less than 0 does no harm.
+# 2. `full`: `first + (Nk - Nq + 1)`, kept between 0 and Nk. The next line rounds it.
+# 3. `end`: `first + BLOCK_M + (Nk - Nq)`, kept between 0 and Nk.
+#
+# Part 2:
+#
+# 1. `m` begins at minus infinity, `l` and `acc` at 0, all in float32.
+# 2. A loop `for start in range(0, full, BLOCK_N)` without masks. Load k and v as in hint 2, then
+#    `attend_block(tl.dot(q, k), ..., MASKED=False)`. Keys are not looked at there: 0 will do for them.
+# 3. A loop from `full` to `end` in the same way, with masks: `keys = start + tl.arange(0, BLOCK_N)`,
+#    loads where `keys < Nk`. `tl.range(full, end, BLOCK_N, num_stages=1)` keeps this short loop from
+#    loading ahead.
+# 4. `acc / l[:, None]`, with 1 where l is 0, converted and stored where `queries < Nq`.
+#
+# </details>
+
+# %%
+# BLOCK_M, BLOCK_N, num_warps and num_stages, by bytes of a number and head dimension D. The tiles of
+# q, k and v in flight share one SM's shared memory, and what a program carries its registers.
+TILES = {
+    (2, 16): (128, 64, 4, 3),
+    (2, 32): (128, 64, 4, 3),
+    (2, 64): (128, 64, 8, 4),
+    (2, 128): (128, 64, 8, 3),
+    (4, 16): (64, 32, 4, 3),
+    (4, 32): (64, 32, 4, 3),
+    (4, 64): (64, 32, 4, 3),
+    (4, 128): (128, 32, 8, 2),
+}
+
+
+def target_of(x):
+    """("cuda", 90) for an H100, ("hip", "gfx942") for an MI300, ("cpu", 0) in the interpreter."""
+    if x.device.type == "cpu":
+        return "cpu", 0
+    target = triton.runtime.driver.active.get_current_target()
+    return target.backend, target.arch
+
+
+# %% nbgrader={"grade_id": "flash_attention", "solution": true}
+# One binary serves every Nq and Nk: none is made for lengths of 1, or for multiples of 16.
 @triton.jit(do_not_specialize=["Nq", "Nk"])
 def attention_kernel(
     q_ptr,
@@ -204,9 +450,12 @@ def attention_kernel(
     full = Nk
     end = Nk
     if CAUSAL:
+        # The same three for a causal mask; full need not be rounded yet.
+        ### BEGIN SOLUTION
         visible = tl.minimum(queries + (Nk - Nq + 1), Nk)
         full = tl.minimum(tl.maximum(first + (Nk - Nq + 1), 0), Nk)
         end = tl.minimum(tl.maximum(first + BLOCK_M + (Nk - Nq), 0), Nk)
+        ### END SOLUTION
     full = full // BLOCK_N * BLOCK_N
     full = tl.where(scale < 0, 0, full)  # only blocks with a mask are right for a negative scale
 

@@ -112,7 +112,7 @@ def shift_scores(low: int, high: int, sign: int):
     return change
 
 
-def _needles(rng, q, k, v):
+def needles(rng, q, k, v):
     """Two keys that one query each prefers by far: one among the first keys, one at the end.
 
     Each pair has a coordinate of its own, so that no other score grows.
@@ -124,7 +124,7 @@ def _needles(rng, q, k, v):
         q[:, :, query, coordinate] = k[:, :, key, coordinate] = 40
 
 
-def _around_one(rng, q, k, v):
+def around_one(rng, q, k, v):
     """Values that do not cancel, so that lost digits of a long sum show."""
     v += 1
 
@@ -180,7 +180,7 @@ def _flash_attention_cases(rng) -> list[Case]:
         case("scores about -20000", 32, odd(33, 60), change=far_below, focus="far below"),
         case("scores about -20000, causal", odd(17, 25), odd(33, 60), change=far_below,
              causal=True, focus="far below"),
-        case("two needles", 32, 128, change=_needles, focus="large"),
+        case("two needles", 32, 128, change=needles, focus="large"),
         case("float32", odd(33, 60), odd(65, 90), 32, dtype="float32", focus="dtype"),
         case("float32, causal", odd(17, 32), odd(33, 60), dtype="float32", causal=True,
              focus="dtype"),
@@ -188,7 +188,7 @@ def _flash_attention_cases(rng) -> list[Case]:
         case("bfloat16, causal", odd(17, 32), odd(33, 60), 32, dtype="bfloat16", causal=True,
              focus="dtype"),
         case("no keys", 64, 0, 16, h=2, focus="empty"),
-        case("many keys", 16, 512 + odd(3, 30), 32, change=_around_one, focus="precision"),
+        case("many keys", 16, 512 + odd(3, 30), 32, change=around_one, focus="precision"),
     ]  # fmt: skip
 
 

@@ -1,0 +1,50 @@
+"""The blocks of keys from the last to the first.
+
+step: attention_tile
+expect: passed
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def tile_kernel(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    out_ptr,
+    Nk,
+    scale,
+    D: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    rows = tl.arange(0, BLOCK_M)
+    ds = tl.arange(0, D)
+    q = tl.load(q_ptr + rows[:, None] * D + ds[None, :])
+    m = tl.full((BLOCK_M,), float("-inf"), tl.float32)
+    l = tl.zeros((BLOCK_M,), tl.float32)
+    acc = tl.zeros((BLOCK_M, D), tl.float32)
+    for turn in range(tl.cdiv(Nk, BLOCK_N)):
+        keys = (tl.cdiv(Nk, BLOCK_N) - 1 - turn) * BLOCK_N + tl.arange(0, BLOCK_N)
+        k = tl.load(k_ptr + keys[None, :] * D + ds[:, None], mask=(keys < Nk)[None, :], other=0.0)
+        v = tl.load(v_ptr + keys[:, None] * D + ds[None, :], mask=(keys < Nk)[:, None], other=0.0)
+        s = tl.dot(q, k) * scale
+        s = tl.where((keys < Nk)[None, :], s, float("-inf"))
+        new_m = tl.maximum(m, tl.max(s, 1))
+        p = tl.exp(s - new_m[:, None])
+        shrink = tl.exp(m - new_m)
+        l = l * shrink + tl.sum(p, 1)
+        acc = tl.dot(p.to(v.dtype), v, acc * shrink[:, None])
+        m = new_m
+    out = acc / l[:, None]
+    tl.store(out_ptr + rows[:, None] * D + ds[None, :], out.to(out_ptr.dtype.element_ty))
+
+
+def attention_tile(q, k, v):
+    rows, D = q.shape
+    out = torch.empty((rows, D), device=q.device, dtype=q.dtype)
+    tile_kernel[(1,)](q, k, v, out, k.shape[0], D**-0.5, D=D, BLOCK_M=rows, BLOCK_N=32)
+    return out

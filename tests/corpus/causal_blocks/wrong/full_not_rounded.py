@@ -1,0 +1,13 @@
+"""The number of keys that all see is not rounded to blocks.
+
+step: causal_blocks
+expect: failed
+cause: block_bounds_wrong
+"""
+
+
+def causal_blocks(first, block_m, Nq, Nk, block_n):
+    seen = min(max(first + 1 + Nk - Nq, 0), Nk)
+    full = seen
+    end = min(max(first + block_m + Nk - Nq, 0), Nk)
+    return full, end

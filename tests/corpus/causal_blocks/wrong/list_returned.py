@@ -1,0 +1,13 @@
+"""A list is returned.
+
+step: causal_blocks
+expect: failed
+cause: wrong_type
+"""
+
+
+def causal_blocks(first, block_m, Nq, Nk, block_n):
+    seen = min(max(first + 1 + Nk - Nq, 0), Nk)
+    full = seen // block_n * block_n
+    end = min(max(first + block_m + Nk - Nq, 0), Nk)
+    return [full, end]

@@ -1,0 +1,13 @@
+"""Every tile walks to the last key.
+
+step: causal_blocks
+expect: failed
+cause: block_bounds_wrong
+"""
+
+
+def causal_blocks(first, block_m, Nq, Nk, block_n):
+    seen = min(max(first + 1 + Nk - Nq, 0), Nk)
+    full = seen // block_n * block_n
+    end = Nk
+    return full, end
