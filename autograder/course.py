@@ -11,10 +11,10 @@ from pathlib import Path
 
 from autograder.steps import (
     attention,
-    attention_counts,
-    attention_tile,
     attention_backward,
+    attention_counts,
     attention_delta,
+    attention_tile,
     blockwise,
     choosing,
     elementwise,

@@ -127,9 +127,8 @@ class Sandbox:
                 with self._lock, theirs:
                     self.wait_until_ready()
                     zygote = self._process
-                    kind = (
-                        b"D" if job.get("arena", {}).get("backward") else b"J"
-                    )  # what to have loaded
+                    differentiated = job.get("arena", {}).get("backward")
+                    kind = b"D" if differentiated else b"J"  # what to have loaded
                     socket.send_fds(self._control, [kind], [arena_fd, theirs.fileno()])
                 break
             except OSError:

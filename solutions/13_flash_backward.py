@@ -499,15 +499,17 @@ def key_gradients_kernel(
     batch = tl.program_id(2).to(tl.int64)
     k_ptr += batch * stride_kb + kv_head * stride_kh
     v_ptr += batch * stride_vb + kv_head * stride_vh
-    # Keys past the end are zeros. They spoil no other key's gradient, and theirs is not stored.
-    k = load_rows(k_ptr, first, Nk, stride_kn, BLOCK_N, D)
-    v = load_rows(v_ptr, first, Nk, stride_vn, BLOCK_N, D)
+    # Past the end the last key stands again, so that its weights stay below 1; it is stored once.
+    keys = tl.minimum(first + tl.arange(0, BLOCK_N), Nk - 1)
+    ds = tl.arange(0, D)
+    k = tl.load(k_ptr + (keys * stride_kn)[:, None] + ds[None, :])
+    v = tl.load(v_ptr + (keys * stride_vn)[:, None] + ds[None, :])
     # Queries before `begin` see none of these keys, queries from `full` on see all of them.
     begin = 0
     full = 0
     if CAUSAL:
         offset = Nk - Nq  # query i sees keys up to i + offset
-        from_row = first + tl.arange(0, BLOCK_N) - offset  # the first query that sees each key
+        from_row = keys - offset  # the first query that sees each key
         begin = tl.maximum(first - offset, 0) // BLOCK_M * BLOCK_M
         full = tl.cdiv(tl.maximum(first + BLOCK_N - 1 - offset, 0), BLOCK_M) * BLOCK_M
         full = tl.minimum(full, tl.cdiv(Nq, BLOCK_M) * BLOCK_M)

@@ -10,7 +10,10 @@ from autograder.account import Account, Place, parse
 
 GOOD = {
     "stage": "result",
-    "result": {"type": "Tensor", "shape": [2, 3], "dtype": "float16", "contiguous": True, "alias": -1},
+    "result": {"type": "Tensor", "shape": [2, 3], "dtype": "float16", "contiguous": True, "alias": -1,
+               "graph": True},
+    "gradients": [{"type": "Tensor", "shape": [2, 3], "dtype": "float16", "contiguous": True,
+                   "alias": -1, "graph": False}, {"type": "NoneType"}],
     "error": None,
     "refusal": {"what": "numpy", "used_as": "the result", "file": "/run/cell_01.py", "line": 3},
     "no_kernel": False,
@@ -43,6 +46,8 @@ def encode(value) -> bytes:
 def test_a_good_account_is_read():
     account = parse(encode(GOOD), "/run")
     assert account.result.shape == (2, 3)
+    assert account.result.graph
+    assert [gradient.type for gradient in account.gradients] == ["Tensor", "NoneType"]
     assert account.refusal.place == Place("cell_01.py", 3)
     assert account.violations[0].place == Place("cell_02.py", 9)
     assert account.unfilled == (Place(),)

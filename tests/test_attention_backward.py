@@ -397,6 +397,7 @@ def judged(sandbox):
                 "more": list(case.more),
                 "named": case.named,
                 "allowed": sorted(attention.allowed),
+                "kernel": True,
                 "order": None,
                 "fill": np.nan,
                 "tuning": {"config": 0, "winner": 0, "rehearse": False},

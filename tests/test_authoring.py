@@ -123,15 +123,27 @@ import numpy, torch
 from autograder.course import find_step
 spec = importlib.util.spec_from_file_location("skeleton", sys.argv[1])
 skeleton = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(skeleton)
+stopped = ""
+try:
+    spec.loader.exec_module(skeleton)
+except NotImplementedError as error:  # what is to be written stands above a function: a decorator
+    stopped = str(error)
 for name in sys.argv[2:]:
+    if stopped and not hasattr(skeleton, name):
+        assert f"{name} is not written yet" in stopped, stopped
+        continue
     case = find_step(name).task.cases(numpy.random.default_rng(0))[0]
     if hasattr(case, "calls"):
         arguments = case.calls[0].arguments
     else:
         arguments = [*(torch.from_numpy(o.values) for o in case.operands), *case.more]
+    backward = getattr(case, "backward", None)
+    if backward:
+        arguments = [x.requires_grad_() if torch.is_tensor(x) else x for x in arguments]
     try:
-        getattr(skeleton, name)(*arguments)
+        result = getattr(skeleton, name)(*arguments)
+        if backward:
+            result.backward(torch.from_numpy(backward.gradient.values))
     except Exception as error:
         assert f"{name} is not written yet" in str(error), error
         assert isinstance(error, NotImplementedError) or "NotImplementedError" in str(error), error

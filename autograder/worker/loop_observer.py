@@ -47,5 +47,5 @@ class LoopObserver(Observer):
     def after_launch(self, tensors: dict[str, torch.Tensor]) -> None:
         self._in_kernel = False
 
-    def judge(self, result: torch.Tensor) -> None:
+    def judge(self, result: torch.Tensor, name: str) -> None:
         """Nothing is left to see: the loops may have made the result in any way."""

@@ -53,7 +53,7 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     memory = mmap.mmap(arena_fd, arena["size"])
     operands = [_operand(memory, place) for place in arena["operands"]]
     before = [[_operand(memory, place) for place in call] for call in arena["before"]]
-    backward = arena["backward"]
+    backward, more, named = arena["backward"], job["more"], job["named"]
     check = AddressCheck(str(folder), job["order"], job["fill"])
     check.install()
     tuning = Tuning(**job["tuning"])
@@ -69,13 +69,9 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
         report["stage"] = "call"
         with observer:
             for earlier in before:  # in the same process, so that what a call leaves behind shows
-                made = differentiation.forward(
-                    function, earlier, backward, job["more"], job["named"]
-                )
+                made = differentiation.forward(function, earlier, backward, more, named)
                 differentiation.gradients(made, earlier, backward)
-            result = differentiation.forward(
-                function, operands, backward, job["more"], job["named"]
-            )
+            result = differentiation.forward(function, operands, backward, more, named)
             report["stage"] = "backward"
             gradients = differentiation.gradients(result, operands, backward)
         report["stage"] = "result"
