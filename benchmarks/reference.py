@@ -33,5 +33,5 @@ def function(step: str):
 
 
 def kernel(step: str, name: str):
-    """A kernel that the reference solution of a step launches."""
+    """A kernel that the reference solution of a step launches, or another name that it uses."""
     return function(step).__globals__[name]

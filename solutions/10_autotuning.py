@@ -17,6 +17,7 @@
 
 # %%
 from autograder import check
+import functools
 import torch
 import triton
 import triton.language as tl
@@ -354,10 +355,11 @@ def bucket(M):
 # - **Given:** the configs, and the kernel of chapter 8 with one addition: masks take time, so where all
 #   sizes are multiples of the tile's, the loads go without. `@triton.heuristics` works that out for
 #   every config before the launch, when tile and sizes are known, and passes it as `EVEN`.
-# - **Yours:** the decorator that tunes the kernel, and its launch.
+# - **Yours:** the tuner around the kernel, and its launch. A decorator is a function that gets what
+#   stands below it: `triton.autotune(...)(kernel)` is `@triton.autotune(...)` above the kernel.
 #
 # <details>
-# <summary>Hint 1: what the decorator wants to know</summary>
+# <summary>Hint 1: what the tuner wants to know</summary>
 #
 # Two things. Which configs there are, and which arguments of the kernel make a new shape: when one
 # of those has a value that it has not seen, it measures again.
@@ -376,10 +378,11 @@ def bucket(M):
 # <details>
 # <summary>Hint 3: every line in words</summary>
 #
-# 1. Above `@triton.heuristics`: `@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])`.
+# 1. `triton.autotune(configs=CONFIGS, key=["M", "N", "K"])` gives a decorator. Call it with
+#    `autotuned_matmul_kernel`, and return what comes back.
 # 2. In the wrapper a function `grid(meta)` that returns a tuple with one number: `triton.cdiv(M, meta["BLOCK_M"])`
 #    times the same of N.
-# 3. Launch with `[grid]`: a, b, c, the three sizes, the strides of a, the strides of b. Nothing else.
+# 3. Launch `tuned_kernel()[grid]` with a, b, c, the three sizes, the strides of a, the strides of b. Nothing else.
 #
 # </details>
 
@@ -412,10 +415,6 @@ def even(args):
 
 
 # %% nbgrader={"grade_id": "autotuned_matmul", "solution": true}
-# The decorator that tunes: from CONFIGS, anew for every M, N and K.
-### BEGIN SOLUTION
-@triton.autotune(configs=CONFIGS, key=["M", "N", "K"])
-### END SOLUTION
 @triton.heuristics({"EVEN": even})
 @triton.jit
 def autotuned_matmul_kernel(
@@ -466,6 +465,15 @@ def autotuned_matmul_kernel(
     tl.store(c_ptrs, acc.to(c_ptr.dtype.element_ty), mask=in_c)
 
 
+@functools.cache
+def tuned_kernel():
+    """Return the kernel with a tuner around it; made once, since it must remember its measurements."""
+    # What `@triton.autotune(...)` above the kernel would do: from CONFIGS, anew for every M, N and K.
+    ### BEGIN SOLUTION
+    return triton.autotune(configs=CONFIGS, key=["M", "N", "K"])(autotuned_matmul_kernel)
+    ### END SOLUTION
+
+
 def autotuned_matmul(a, b):
     """Return a @ b in the dtype of a, summed in float32; the tile is tuned for every shape."""
     M, K = a.shape
@@ -477,7 +485,7 @@ def autotuned_matmul(a, b):
     def grid(meta):
         return (triton.cdiv(M, meta["BLOCK_M"]) * triton.cdiv(N, meta["BLOCK_N"]),)
 
-    autotuned_matmul_kernel[grid](a, b, c, M, N, K, *a.stride(), *b.stride())
+    tuned_kernel()[grid](a, b, c, M, N, K, *a.stride(), *b.stride())
     ### END SOLUTION
     return c
 
@@ -488,11 +496,11 @@ def autotuned_matmul(a, b):
 # %% tags=["active-ipynb"]
 # device = "cuda" if torch.cuda.is_available() else "cpu"
 # if device == "cpu":
-#     autotuned_matmul_kernel.configs = CONFIGS[:1]
+#     tuned_kernel().configs = CONFIGS[:1]
 # a = torch.randn(130, 70, device=device)
 # b = torch.randn(70, 140, device=device)
 # c = autotuned_matmul(a, b)
-# print("chosen:", autotuned_matmul_kernel.best_config)
+# print("chosen:", tuned_kernel().best_config)
 # print("largest difference:", (c - a @ b).abs().max().item())
 
 # %% tags=["active-ipynb"] nbgrader={"grade_id": "autotuned_matmul-check", "grade": true}

@@ -32,6 +32,11 @@ def battery(task, seed=0):
     return task.cases(np.random.default_rng(seed))
 
 
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_cases_for_each_config_are_in_the_battery(task):
+    assert task.each_config <= {case.name for case in battery(task)}
+
+
 def case_named(task, name, seed=0):
     return next(c for c in battery(task, seed) if c.name == name)
 
@@ -202,6 +207,21 @@ def test_an_unclamped_group_leaves_tiles_unwritten():
         if np.array_equal(answer, wrong, equal_nan=True)
     ]
     assert causes[0] == "group_not_clamped"  # of equal votes the first wins
+
+
+def test_rows_counted_with_the_width_of_a_tile_leave_the_last_tiles_out():
+    case = case_named(grouped_matmul, "last group full")
+    tall = -(-case.shape[0] // 32)  # one column of tiles, 64 wide
+    exchanged = -(-case.shape[0] // 64)
+    written = np.arange(tall) < exchanged  # numbers run down the only column
+    wrong = np.where(np.repeat(written, 32)[: case.shape[0], None], case.expected, np.nan)
+    few = launch(case, 32, 64, programs=exchanged, GROUP_M=4)
+    causes = {
+        cause
+        for cause, answer in answers(grouped_matmul, case, few)
+        if np.array_equal(answer, wrong, equal_nan=True)
+    }
+    assert causes == {"grid_swapped"}
 
 
 def test_a_sum_that_is_never_reset_grows_from_tile_to_tile():

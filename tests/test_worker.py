@@ -99,6 +99,21 @@ def test_work_of_others_is_named(grade_source, parts, words):
     assert result.points == 0 and result.hint.cause == "library_call"
 
 
+@pytest.mark.parametrize(
+    ("before", "grid"),
+    [
+        ("pass", "lambda meta: (out.copy_(x + y), (triton.cdiv(x.numel(), 256),))[1]"),
+        ("kernel.add_pre_run_hook(lambda *_, **__: out.copy_(x + y))", "(triton.cdiv(x.numel(), 256),)"),
+    ],
+)  # fmt: skip
+def test_work_in_functions_that_a_launch_calls_is_seen(grade_source, before, grid):
+    body = "tl.store(out_ptr + i, tl.load(out_ptr + i, mask=i < n, other=0.0), mask=i < n)"
+    code = source(body, before).replace("(triton.cdiv(x.numel(), 256),)", grid)
+    result = grade_source(code, "vector_add")
+    assert result.status == "refused" and result.points == 0
+    assert "operator torch.add" in failing(result)[0].message
+
+
 def test_a_right_result_without_a_kernel_is_refused(grade_source):
     code = HEAD + "def transpose(x):\n    return x.t().contiguous()\n"
     result = grade_source(code, "transpose")
