@@ -330,7 +330,7 @@ def softmax_kernel(x_ptr, out_ptr, R, C, stride_r, stride_c, BLOCK: tl.constexpr
         ### END SOLUTION
 
 
-def resident_programs(device, num_warps):
+def programs_at_once(device, num_warps):
     """How many programs the GPU can hold at once; 64 where there is none."""
     if device.type != "cuda":
         return 64
@@ -348,7 +348,7 @@ def softmax(x):
     num_warps = min(max(block // 512, 1), 32)
     # Four times as many programs as could fit. Registers leave room for fewer, and with many small
     # shares of rows the last ones to start do not have much left to do.
-    programs = min(R, 4 * resident_programs(x.device, num_warps))
+    programs = min(R, 4 * programs_at_once(x.device, num_warps))
     softmax_kernel[(programs,)](
         x, out, R, C, x.stride(0), x.stride(1), BLOCK=block, num_warps=num_warps
     )
@@ -460,7 +460,7 @@ def layer_norm(x, eps):
     out = torch.empty((R, C), dtype=x.dtype, device=x.device)
     block = triton.next_power_of_2(C)
     num_warps = min(max(block // 512, 1), 32)
-    programs = min(R, resident_programs(x.device, num_warps))
+    programs = min(R, programs_at_once(x.device, num_warps))
     layer_norm_kernel[(programs,)](
         x, out, R, C, x.stride(0), x.stride(1), eps, BLOCK=block, num_warps=num_warps
     )

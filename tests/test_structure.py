@@ -1,9 +1,12 @@
 """The shape of the package: no import circle, and the trusted side apart from the untrusted."""
 
 import ast
+import json
 from graphlib import TopologicalSorter
 
-from autograder import causes, course
+from seeds import SEED
+
+from autograder import causes, course, grading
 
 PACKAGE = course.ROOT / "autograder"
 
@@ -62,6 +65,23 @@ def test_a_chapter_is_linked_by_paragraph_as_soon_as_it_exists(tmp_path, monkeyp
     (tmp_path / "05_softmax.md").touch()
     found = causes.reading("max_not_subtracted", 5, "05_softmax")
     assert found == "book/05_softmax.md#ch5-stability"
+
+
+def test_the_size_of_every_case_can_be_written_into_a_report():
+    for step in course.STEPS:
+        for case in grading.battery(step, SEED):
+            json.dumps(case.size)  # raises TypeError for a number that is NumPy's
+
+
+def test_no_solution_defines_a_step_of_another_chapter():
+    for path in sorted((course.ROOT / "solutions").glob("*.py")):
+        defined = {
+            node.name
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        theirs = {step.name for step in course.STEPS if step.folder != path.stem}
+        assert not defined & theirs, path
 
 
 def test_every_step_has_a_corpus():

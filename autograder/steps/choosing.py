@@ -467,7 +467,9 @@ def _multiple(M: int) -> int:
 
 def _bucket_cases(rng: np.random.Generator) -> list[CallCase]:
     def case(name, *numbers):
-        return CallCase(name, {"M": numbers[0]}, calls_of(bucket, [(int(n),) for n in numbers]))
+        return CallCase(
+            name, {"M": int(numbers[0])}, calls_of(bucket, [(int(n),) for n in numbers])
+        )
 
     powers = 2 ** rng.integers(5, 12, 3)
     return [

@@ -164,6 +164,14 @@ def test_a_bare_kernel_has_no_gradient():
     assert c.grad_fn is None  # a training step would silently skip it
 
 
+def test_a_function_of_autograd_has_one():
+    q = torch.randn(1, 1, 16, 16, requires_grad=True)
+    out = load_solution("attention")(q, q.detach(), q.detach())
+    assert out.grad_fn is not None
+    out.sum().backward()
+    assert q.grad.shape == q.shape and q.grad.isfinite().all()
+
+
 def test_triton_has_nothing_for_the_backward_pass():
     words = ("backward", "grad", "vjp")
     assert not [
