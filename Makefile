@@ -26,7 +26,7 @@ test: .venv/.stamps/test $(STAMPS)/book
 	$(PY) -m ruff format --check
 	$(PY) -m pytest --numprocesses auto --dist worksteal
 
-# Every file of tests/corpus; `make test` grades one in twelve of them.
+# Every file of tests/corpus; `make test` grades one in twenty of them.
 corpus: .venv/.stamps/test
 	$(PY) -m pytest --numprocesses auto --dist worksteal --whole-corpus tests/test_corpus.py
 

@@ -3,6 +3,7 @@
 step: prune_configs
 expect: failed
 cause: nothing_left
+told: wrong_values
 """
 
 import triton
