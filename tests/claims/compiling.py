@@ -2,8 +2,8 @@
 
     python compiling.py '[{"kernel": "loop_kernel", "target": 80, "constants": {…}, …}]'
 
-A job may also name `dtype` (of every pointer), `integers` (the type of the others), `aligned` (whether
-pointers and integers are known to be divisible by 16) and compiler `options`. Must run without
+A job may also name `dtype` (of every pointer), `aligned` (whether pointers and integers are known to
+be divisible by 16) and compiler `options`. Must run without
 TRITON_INTERPRET. Must never launch a kernel.
 """
 
@@ -29,12 +29,13 @@ def facts(job: dict) -> dict:
     pointer = "*" + job.get("dtype", "fp16")
     signature = {
         name: "constexpr" if name in constants
-        else pointer if name.endswith("_ptr") else job.get("integers", "i32")
+        else pointer if name.endswith("_ptr") else "i32"
         for name in kernel.arg_names
     }  # fmt: skip
-    aligned = [[["tt.divisibility", 16]]] if job.get("aligned") else []
     attributes = {
-        (i,): aligned[0] for i, n in enumerate(kernel.arg_names) if aligned and n not in constants
+        (i,): [["tt.divisibility", 16]]
+        for i, name in enumerate(kernel.arg_names)
+        if job.get("aligned") and name not in constants
     }
     try:
         built = triton.compile(

@@ -7,9 +7,21 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+import triton
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from autograder import course, targets
+from autograder.course import load_solution
+
+
+@pytest.fixture(scope="module")
+def gpus() -> dict[str, dict]:
+    """The numbers of chapter 1's page, as its cell has them."""
+    page = (course.ROOT / "book" / "01_memory_hierarchy.md").read_text(encoding="utf-8")
+    cell = next(cell for cell in page.split("```") if "\nGPUS = {" in cell)
+    names = {}
+    exec(cell.partition("\n")[2], names)  # noqa: S102 (a cell of our own book)
+    return names["GPUS"]
 
 
 class Counter(TorchDispatchMode):
@@ -37,8 +49,7 @@ def test_attention_is_no_product_of_matrices():
 
 def test_one_token_brings_one_operation_per_byte():
     """A vector times a matrix reads every weight once: 2 operations for 2 bytes of float16."""
-    K = N = 4096
-    intensity = 2 * K * N / (2 * (K * N + K + N))
+    intensity = load_solution("matmul_intensity")(1, 4096, 4096, 2)
     assert 0.99 < intensity < 1
 
 
@@ -53,30 +64,35 @@ def test_a_model_of_seven_billion_has_225_products_with_weights():
     assert 225 + 64 < 1000 < layers * 2 * 32  # thousands only if each of the 32 heads counts
 
 
-def test_there_are_more_than_two_memories():
-    """Registers of an A100: 65,536 of 4 bytes on each of 108 multiprocessors, beside 40 MB of L2."""
-    registers = 108 * 65536 * 4
-    assert 28e6 < registers < 29e6
-    shared = 108 * 164 * 1024
-    assert registers > shared  # the forgotten memory is the larger one
+def test_there_are_more_than_two_memories(gpus):
+    """Registers of an A100: 65,536 of 4 bytes on each multiprocessor, beside 40 MB of L2."""
+    a100 = gpus["A100"]
+    assert 28e6 < a100["registers_mib"] * 2**20 < 29e6
+    assert a100["registers_mib"] > a100["shared_mib"]  # the forgotten memory is the larger one
+    assert a100["l2_mib"] == 40
 
 
-def test_what_an_a100_has_in_memory():
+def test_what_an_a100_has_in_memory(gpus):
     """Derived from the data sheets: bus width, transfer rate, clock, multiprocessors."""
-    assert math.isclose(5120 / 8 * 3.186e9 / 1e12, 2.04, rel_tol=0.01)  # HBM, TB/s
-    assert math.isclose(108 * 128 * 1.41e9 / 1e12, 19.5, rel_tol=0.01)  # shared memory, TB/s
-    whole, shared_only = 108 * 192 * 1024 / 1e6, 108 * 164 * 1024 / 1e6
+    a100 = gpus["A100"]
+    assert math.isclose(a100["dram_tb_s"], 2.04, rel_tol=0.01)
+    assert math.isclose(a100["shared_tb_s"], 19.5, rel_tol=0.01)
+    whole = a100["sms"] * a100["l1_kib"] * 1024 / 1e6
+    shared_only = a100["shared_mib"] * 2**20 / 1e6
     assert 20 < whole < 22 and shared_only < 19  # MB
 
 
-def test_trillions_of_multiply_adds():
-    """A V100: 80 multiprocessors, 64 float32 units each, 1.53 GHz."""
-    assert 7e12 < 80 * 64 * 1.53e9 < 8e12
+def test_trillions_of_multiply_adds(gpus):
+    """A V100: multiprocessors, float32 units of each, clock."""
+    v100 = gpus["V100"]
+    assert 7e12 < v100["sms"] * v100["fp32_fma"] * v100["clock"] * 1e9 < 8e12
 
 
-def test_multiprocessors():
-    """The grader's own table, which computes occupancy from it, and the vendor's numbers."""
-    assert (80, 108) == (5120 // 64, 6912 // 64)  # float32 units by units per multiprocessor
+def test_multiprocessors(gpus):
+    """As the vendor counts them: all float32 units by the units of one multiprocessor."""
+    counted = [gpus[name]["sms"] * gpus[name]["fp32_fma"] for name in ("V100", "A100")]
+    assert counted == [5120, 6912]
+    assert [gpus[name]["sms"] for name in ("V100", "A100")] == [80, 108]
 
 
 def _three(a, b):
@@ -194,7 +210,8 @@ def test_loads_fall_by_the_side_of_the_block():
 
 def test_the_roofline_ends_the_gain_of_blocks():
     """A V100: 15.7 TFLOPS of float32, 0.9 TB/s; a block of side b has b/4 operations per byte."""
-    reach = [min(15.7, block / 4 * 0.9) for block in (1, 64, 128)]
+    attainable = load_solution("attainable_tflops")
+    reach = [attainable(block / 4, 15.7, 0.9) for block in (1, 64, 128)]
     assert reach[0] < 0.23
     assert reach[1] < 15.7  # still bound by memory
     assert 60 < reach[2] / reach[0] < 75
@@ -207,12 +224,12 @@ def test_min_covers_every_row_once():
 
 
 def test_programs_are_counted_by_rounding_up():
-    assert math.ceil(16_000 / 64) ** 2 == 62_500
-    assert math.ceil(15_999 / 64) ** 2 == 62_500
+    assert triton.cdiv(16_000, 64) ** 2 == 62_500
+    assert triton.cdiv(15_999, 64) ** 2 == 62_500
 
 
 def test_1023_in_blocks_of_64():
-    assert math.ceil(1023 / 64) == 16 and 16 * 16 == 256
+    assert triton.cdiv(1023, 64) == 16 and triton.cdiv(1023, 64) ** 2 == 256
     assert 1023 // 64 == 15  # rounded down, a row of blocks is missing
 
 
@@ -237,10 +254,7 @@ def _row_by_row(pid, tiles_m, tiles_n):
 
 
 def _grouped(pid, tiles_m, tiles_n, group):
-    first = pid // (group * tiles_n) * group
-    rows = min(tiles_m - first, group)
-    inside = pid % (group * tiles_n)
-    return first + inside % rows, inside // rows
+    return load_solution("group_major")(pid, tiles_m, tiles_n, group)
 
 
 def _strips(tiles):
@@ -292,15 +306,16 @@ def test_resident_warps_are_limited_by_registers():
 
 
 def test_flash_attention_saves_a_factor_not_a_dimension():
-    """Bytes for one head, float16: the table of scores written and read twice, against requests of
-    K and V once for each block of queries."""
-    N, d, size = 8192, 64, 2
-    standard = size * (4 * N * d + 4 * N * N)
-    flash = {bq: size * (2 * N * d + 2 * N * d * (N // bq)) for bq in (64, 128, 256)}
-    ratios = [round(standard / flash[bq]) for bq in (64, 128, 256)]
+    """Elements of one head: the table of scores written and read twice, against requests of K and V
+    once for each block of queries."""
+    N, d = 8192, 64
+    standard = 4 * N * d + 4 * N * N
+    traffic = load_solution("attention_traffic")
+    flash = {block_q: traffic(N, d, block_q) for block_q in (64, 128, 256)}
+    ratios = [round(standard / flash[block_q]) for block_q in (64, 128, 256)]
     assert ratios == [2, 4, 8]
-    claimed = size * N * N // d
-    assert claimed < 4 * size * N * d < min(flash.values())  # less than touching q, k, v and o once
+    claimed = N * N // d
+    assert claimed < 4 * N * d < min(flash.values())  # less than touching q, k, v and o once
 
 
 def test_the_table_of_scores_outgrows_the_output():
