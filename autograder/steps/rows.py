@@ -57,15 +57,20 @@ def _softmax_bound(x: np.ndarray, p: np.ndarray, dtype: str) -> np.ndarray:
       In a row of equal entries the difference is 0 in every order, and exact.
     - Rounding to the output's type, and what underflows.
     """
+    relative = error_of_weights(x, p, sums=1)
+    return p * (relative + UNIT_ROUNDOFF[dtype]) + HALF_SUBNORMAL[dtype] + SMALLEST_NORMAL
+
+
+def error_of_weights(x: np.ndarray, p: np.ndarray, sums: int) -> np.ndarray:
+    """The relative error of each weight p[i], as derived at `_softmax_bound`, where `sums` sums of a
+    row's length are rounded.
+    """
     top = x.max(axis=1, keepdims=True)
     finite = np.isfinite(x)
     lowest = np.where(finite, x, np.inf).min(axis=1, keepdims=True)
-    argument = np.where(
-        finite & (lowest < top), 3 * (np.abs(x) + np.abs(top)), 0.0
-    )  # in units of u
+    argument = np.where(finite & (lowest < top), 3 * (np.abs(x) + np.abs(top)), 0.0)
     averaged = (p * argument).sum(axis=1, keepdims=True)
-    relative = ROUNDOFF * (12 + 4 * np.sqrt(x.shape[1]) + argument + averaged)
-    return p * (relative + UNIT_ROUNDOFF[dtype]) + HALF_SUBNORMAL[dtype] + SMALLEST_NORMAL
+    return ROUNDOFF * (12 + 4 * sums * np.sqrt(x.shape[1]) + argument + averaged)
 
 
 # --- row_max ----------------------------------------------------------------------------------

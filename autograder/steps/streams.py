@@ -152,15 +152,10 @@ def _bound(x: np.ndarray, v: np.ndarray, expected: np.ndarray, dtype: str) -> np
     rows.py, on a sum without cancellation; the roundings of that sum, 4·√n·u once more; and the
     rounding to the output's type.
     """
-    p, top = _weights(x), x.max(axis=1, keepdims=True)
-    finite = np.isfinite(x)
-    lowest = np.where(finite, x, np.inf).min(axis=1, keepdims=True)
-    differs = finite & (lowest < top)  # in a row of equal entries the difference is 0, and exact
-    argument = np.where(differs, 3 * (np.abs(x) + np.abs(top)), 0.0)
-    averaged = (p * argument).sum(axis=1, keepdims=True)
-    relative = rows.ROUNDOFF * (12 + 8 * np.sqrt(x.shape[1]) + argument + averaged)
-    size = np.abs(v)[None, :]
-    error = (p * size * relative).sum(axis=1) + rows.SMALLEST_NORMAL * size.sum()
+    p, size = _weights(x), np.abs(v)[None, :]
+    error = (p * size * rows.error_of_weights(x, p, sums=2)).sum(
+        axis=1
+    ) + rows.SMALLEST_NORMAL * size.sum()
     return error + UNIT_ROUNDOFF[dtype] * np.abs(expected) + HALF_SUBNORMAL[dtype]
 
 
