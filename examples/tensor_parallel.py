@@ -8,21 +8,10 @@ the others in between, and one sum over the ranks at the end. The kernels are th
 know nothing of ranks: each works on tensors of its own.
 """
 
-import os
-import sys
-from pathlib import Path
-
 import torch
 import torch.distributed as dist
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # must be set before Triton is imported
-
+from kernels import load_solution
 from ranks import run
-
-from autograder.course import load_solution
 
 TOKENS, WIDTH, INNER = 20, 32, 64
 

@@ -8,20 +8,11 @@ takes attention to solve. Without a GPU everything runs in the interpreter, so k
 """
 
 import argparse
-import os
-import sys
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from kernels import load_solution
 from torch import nn
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"  # must be set before Triton is imported
-
-from autograder.course import load_solution
 
 LETTERS = 16
 HEADS = 2
