@@ -1,10 +1,10 @@
 """The usual way to test a kernel, to compare the grader with: one call, then `torch.allclose`.
 
-The call has contiguous tensors of normal numbers, square, with a side of 256. The reference is
+The call has contiguous tensors of normal numbers, square, with a side of 256; of 16 where Python loops over tensors. The reference is
 PyTorch's own function on the same tensors. The tolerances are the usual ones, 1e-4 for float32 and
 1e-2 for float16, relative and absolute. Nothing is looked at but the returned tensor: shape, then
 values. Kernels run in Triton's own interpreter, as it comes. It cannot tune, so that a step whose
-kernels are all tuned has no naive test.
+kernels are all tuned has no naive test; nor has one that PyTorch has no function for.
 
     echo '{"step": "softmax", "path": "…", "seed": 1}' | python benchmarks/naive_grader.py
 
@@ -29,16 +29,18 @@ from torch.nn import functional as F
 SECONDS = 60
 N = 256
 VECTOR, SQUARE, HEADS = (N,), (N, N), (1, 2, N, 64)
+SMALL = (16, 16)
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2}
 
 
 @dataclass(frozen=True)
 class Test:
-    """PyTorch's function, and the shapes of the tensors it is given."""
+    """PyTorch's function, the shapes of the tensors, and what a submission is given besides."""
 
     reference: Callable
     shapes: tuple[tuple[int, ...], ...]
     dtype: torch.dtype = torch.float32
+    more: tuple = ()
 
 
 PRODUCT = Test(torch.matmul, (SQUARE, SQUARE), torch.float16)
@@ -47,8 +49,13 @@ TESTS = {
     "vector_add": Test(torch.add, ((N * N,), (N * N,))),
     "scale_rows": Test(lambda x, s: x * s[:, None], (SQUARE, VECTOR)),
     "transpose": Test(torch.t, (SQUARE,)),
+    "naive_matmul": Test(torch.matmul, (SMALL, SMALL)),
+    "blockwise_matmul": Test(torch.matmul, (SMALL, SMALL), more=(4,)),
     "row_max": Test(lambda x: x.amax(1), (SQUARE,)),
+    "log_sum_exp": Test(lambda x: x.logsumexp(1), (SQUARE,)),
     "softmax": SOFTMAX,
+    "layer_norm": Test(lambda x: F.layer_norm(x, VECTOR), (SQUARE,), more=(1e-5,)),
+    "weighted_mean": Test(lambda x, v: x.softmax(1) @ v, (SQUARE, VECTOR)),
     "online_softmax": SOFTMAX,
     "tile_matmul": Test(torch.matmul, ((32, N), (N, 32)), torch.float16),
     "triton_matmul": PRODUCT,
@@ -57,6 +64,10 @@ TESTS = {
     "grouped_matmul": PRODUCT,
     "persistent_matmul": PRODUCT,
     "split_k_matmul": PRODUCT,
+    "attention_tile": Test(F.scaled_dot_product_attention, ((32, 64), (N, 64), (N, 64)), torch.float16),
+    "softmax_backward": Test(lambda y, dy: y * (dy - (y * dy).sum(1, keepdim=True)), (SQUARE, SQUARE)),
+    "attention_delta": Test(lambda out, dout: (out * dout).sum(3), (HEADS, HEADS)),
+    "attention": Test(F.scaled_dot_product_attention, (HEADS, HEADS, HEADS), torch.float16),
     "flash_attention": Test(F.scaled_dot_product_attention, (HEADS, HEADS, HEADS), torch.float16),
 }  # fmt: skip
 
@@ -66,7 +77,7 @@ def accepts(step: str, path: str, given: list[torch.Tensor], expected: torch.Ten
     spec = importlib.util.spec_from_file_location("submission", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    actual = getattr(module, step)(*given)
+    actual = getattr(module, step)(*given, *TESTS[step].more)
     tolerance = TOLERANCE[TESTS[step].dtype]
     return actual.shape == expected.shape and torch.allclose(
         actual.float(), expected.float(), rtol=tolerance, atol=tolerance

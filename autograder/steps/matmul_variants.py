@@ -295,7 +295,7 @@ def _floor_of_split_k(case: Case, launch: Launch) -> Answers:
 # What shows a config that is wrong where others are right: its groups, its tail of K, also where
 # M and N are whole tiles.
 EACH_CONFIG = frozenset(
-    {"several tiles", "last group short", "last group full", "ragged K", "ragged everywhere"}
+    {"several tiles", "one short group", "last group full", "ragged K", "ragged everywhere"}
 )
 
 ieee_matmul = Task(_ieee_cases, product_hypotheses, ieee=True)

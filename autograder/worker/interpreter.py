@@ -5,7 +5,10 @@ Must never change what a kernel computes on a GPU.
 """
 
 import dataclasses
+import functools
+import inspect
 
+import numpy as np
 import triton
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
@@ -20,6 +23,8 @@ NEEDED = {"interpreter_semantic": "interpreter_semantic", "the interpreter's lan
 def repair() -> bool:
     """Repairs the interpreter of this process, once. Returns whether bfloat16 values are right."""
     _no_overflow_checks()
+    _language_patched_once()
+    _source_read_once()
     _index_of_one_element()
     _no_borrowed_names()
     bfloat16.install()
@@ -30,6 +35,27 @@ def _no_overflow_checks() -> None:
     """They take half the time, and nobody reads their result."""
     builder = triton_interpreter.interpreter_builder
     builder.options = dataclasses.replace(builder.options, sanitize_overflow=False)
+
+
+def _language_patched_once() -> None:
+    """Each call of a helper, `tl.zeros` too, patches the whole language again: a third of the time.
+
+    A launch has patched it already, but perhaps not the module that the helper knows it by.
+    """
+    patch = triton_interpreter._patch_lang
+
+    def _patch_lang(function):
+        known = [m for m in function.__globals__.values() if m is tl or m is tl.core]
+        if known and not any(tl.core.is_builtin(module.load) for module in known):
+            return triton_interpreter._LangPatchScope()
+        return patch(function)
+
+    triton_interpreter._patch_lang = _patch_lang
+
+
+def _source_read_once() -> None:
+    """Triton splits the source of each kernel into tokens three times."""
+    inspect.getsourcelines = functools.cache(inspect.getsourcelines)
 
 
 def _index_of_one_element() -> None:
@@ -70,9 +96,11 @@ def _no_borrowed_names() -> None:
 
 @triton.jit
 def _warm_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    """Calls the language's own helpers: each is rewritten for the interpreter at its first call."""
     offsets = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0)
-    tl.store(x_ptr + offsets, x, mask=offsets < n)
+    x += tl.zeros((BLOCK,), tl.float32) + tl.sum(x) + tl.max(x) + tl.min(x) + tl.cdiv(n, BLOCK)
+    tl.store(x_ptr + offsets, tl.sigmoid(x), mask=offsets < n)
 
 
 def warm_up() -> None:
@@ -80,3 +108,4 @@ def warm_up() -> None:
     import torch
 
     _warm_kernel[(1,)](torch.zeros(8), 8, BLOCK=8)
+    np.random.default_rng(0)  # NumPy loads it when first asked: the shuffled order does
