@@ -11,12 +11,14 @@ to it. Can be interrupted and goes on; nothing is recorded before all files are 
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from corpus_run import JOURNAL, misnamed, options, other_than_asked, run, sample
+from corpus_run import JOURNAL, Entry, misnamed, options, other_than_asked, run, sample
 from naive_grader import TESTS
 from recording import MEASUREMENTS, write
 from resumable import Journal, bar, key
@@ -25,6 +27,19 @@ from rich.console import Console
 from rich.table import Column, Table
 
 NAIVE = Path(__file__).parent / "naive_grader.py"
+
+
+def ask(files: list[tuple[str, Entry]], seed: int, journal: Journal, done) -> None:
+    """Gives files to one process of the naive test, and keeps its answers under their keys."""
+    with subprocess.Popen(
+        [sys.executable, str(NAIVE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as tester:
+        for k, entry in files:
+            asked = {"step": entry.step, "path": str(entry.path), "seed": seed}
+            tester.stdin.write(json.dumps(asked) + "\n")
+            tester.stdin.flush()
+            journal.add(k, file=entry.name, accepted=json.loads(tester.stdout.readline()))
+            done(entry.name)
 
 
 def naive_verdicts(every: int, seed: int) -> dict[str, bool]:
@@ -36,19 +51,12 @@ def naive_verdicts(every: int, seed: int) -> dict[str, bool]:
         for e in sample(every)
         if e.step in TESTS and e.family != "hostile" and not e.needs
     }
-    todo = {k: e for k, e in files.items() if journal.get(k) is None}
-    with (
-        subprocess.Popen(
-            [sys.executable, str(NAIVE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as tester,
-        bar("naive test", len(todo)) as done,
-    ):
-        for k, entry in todo.items():
-            asked = {"step": entry.step, "path": str(entry.path), "seed": seed}
-            tester.stdin.write(json.dumps(asked) + "\n")
-            tester.stdin.flush()
-            journal.add(k, file=entry.name, accepted=json.loads(tester.stdout.readline()))
-            done(entry.name)
+    todo = [(k, e) for k, e in files.items() if journal.get(k) is None]
+    cores = len(os.sched_getaffinity(0))
+    with bar("naive test", len(todo)) as done, ThreadPoolExecutor(cores) as pool:
+        parts = [pool.submit(ask, todo[i::cores], seed, journal, done) for i in range(cores)]
+        for part in parts:
+            part.result()
     found = {e.name: journal.get(k) for k, e in files.items()}
     return {name: known["accepted"] for name, known in found.items() if known}
 

@@ -1,11 +1,11 @@
 """Grades the corpora with the Triton of this environment, and keeps every verdict.
 
-    python benchmarks/corpus_run.py [--every N] [--seed S]
+    python benchmarks/corpus_run.py [--every N] [--seed S] [--shard I/N]
 
 For corpus_league.py and triton_versions.py, which count what it finds; alone it prints the files that
 were not judged as their headers say. It can be interrupted: what each file gave stays in
 _build/corpus_run.jsonl, until the file, the part of the grader that decides about it, or a version
-changes.
+changes. Many cores: N of it side by side, each with another shard, before one of the two counts.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import sys
 from dataclasses import asdict
 
 from recording import ROOT
-from resumable import BUILD, Journal, bar, commit, engine, key
+from resumable import ALL, BUILD, Journal, bar, commit, engine, key, shard
 
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from corpus_files import Entry, entries, grade, left_behind, verdict, why_not_here
@@ -37,12 +37,13 @@ def entry_key(entry: Entry, seed: int) -> str:
     return key(entry.name, text, str(seed), engine(course.find_step(entry.step)))
 
 
-def run(every: int, seed: int) -> tuple[list[dict], dict[str, str]]:
+def run(every: int, seed: int, part: slice = ALL) -> tuple[list[dict], dict[str, str]]:
     """What is known after grading whatever was not: (verdicts, file → why it was left out).
 
     A verdict is a corpus_files.Verdict as a dict, with the file's name, step and kind of corpus.
+    `part`: of the files, those to grade and to tell of.
     """
-    journal, files = Journal(JOURNAL), sample(every)
+    journal, files = Journal(JOURNAL), sample(every)[part]
     keys = {entry.name: entry_key(entry, seed) for entry in files}
     sources = commit()
     with Sandbox() as sandbox:
@@ -87,15 +88,17 @@ def options(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    given = options(argparse.ArgumentParser(description=__doc__.splitlines()[0])).parse_args()
-    verdicts, left_out = run(given.every, given.seed)
+    parser = options(argparse.ArgumentParser(description=__doc__.splitlines()[0]))
+    parser.add_argument("--shard", type=shard, default=ALL, metavar="I/N", help="one file in N")
+    given = parser.parse_args()
+    verdicts, left_out = run(given.every, given.seed, given.shard)
     for name, reason in left_out.items():
         print(f"left out     {name}: {reason}")
     for v in other_than_asked(verdicts):
         print(f"not as asked {v['file']}: {v['status']}, {v['cause'] or 'no cause'}")
     for v in misnamed(verdicts):
         print(f"misnamed     {v['file']}: {v['cause'] or 'no cause'}")
-    print(f"{len(verdicts)} of {len(sample(given.every))} files judged")
+    print(f"{len(verdicts)} of {len(sample(given.every)[given.shard])} files judged")
     sys.exit(1 if other_than_asked(verdicts) else 0)
 
 

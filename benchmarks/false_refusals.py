@@ -1,10 +1,10 @@
 """Grades every reference solution with many seeds: each refusal would be one of a right kernel.
 
-    python benchmarks/false_refusals.py [--seeds 200] [--step NAME]... [--output FILE]
+    python benchmarks/false_refusals.py [--seeds 200] [--step NAME]... [--shard I/N] [--output FILE]
 
 Takes hours on two cores, and can be interrupted at any time: it goes on where it stopped, and the
-record holds what has been graded until then. `--seeds 0` grades nothing and only writes it. Keeps
-what each piece gave in _build/false_refusals.jsonl. A step is graded anew when its solution changes,
+record holds what has been graded until then. `--seeds 0` grades nothing and only writes it. With many
+cores N of it may run side by side, each with another shard of the seeds. Keeps what each piece gave in _build/false_refusals.jsonl. A step is graded anew when its solution changes,
 or a part of the grader that can refuse it.
 
 The compile check sees shapes and layouts, never values, so it is asked once for each description of
@@ -20,7 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from recording import MEASUREMENTS, ROOT, write
-from resumable import AFTER_THE_VERDICT, BUILD, Journal, bar, commit, engine, key
+from resumable import AFTER_THE_VERDICT, ALL, BUILD, Journal, bar, commit, engine, key, shard
 
 sys.path.insert(0, str(ROOT))
 from autograder import compile_check, course, grading
@@ -57,13 +57,13 @@ def compile_once(compile_step):
     return compiled
 
 
-def grade(steps: list[course.Step], seeds: int, journal: Journal, sandbox: Sandbox) -> None:
+def grade(steps: list[course.Step], seeds: range, journal: Journal, sandbox: Sandbox) -> None:
     """Grades what is not known yet, seed by seed, so that all steps come equally far."""
     submissions = {step.name: solution(step) for step in steps}
     keys = {step.name: step_key(step, submissions[step.name]) for step in steps}
     todo = [
         (seed, step)
-        for seed in range(1, seeds + 1)
+        for seed in seeds
         for step in steps
         if journal.get(f"{keys[step.name]}-{seed}") is None
     ]
@@ -117,12 +117,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--step", action="append", choices=[s.name for s in course.STEPS])
+    parser.add_argument("--shard", type=shard, default=ALL, metavar="I/N", help="one seed in N")
     parser.add_argument("--output", type=Path, default=MEASUREMENTS / "false_refusals.json")
     options = parser.parse_args()
     journal = Journal(JOURNAL)
     wanted = [s for s in course.STEPS if not options.step or s.name in options.step]
     with Sandbox() as sandbox:
-        grade(wanted, options.seeds, journal, sandbox)
+        grade(wanted, range(1, options.seeds + 1)[options.shard], journal, sandbox)
     found = rows(course.STEPS, journal)
     write(
         options.output,

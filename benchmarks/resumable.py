@@ -36,6 +36,17 @@ AFTER_THE_VERDICT = frozenset(
 )
 
 
+ALL = slice(0, None, 1)
+
+
+def shard(text: str) -> slice:
+    """ "2/8" → every eighth piece from the third on. Raises ValueError for anything else."""
+    index, count = map(int, text.split("/"))
+    if not 0 <= index < count:
+        raise ValueError(text)
+    return slice(index, None, count)
+
+
 class Journal:
     """One JSON object a line; the last one of a key counts."""
 

@@ -136,7 +136,7 @@ def count(tmp_path, sandbox):
     def run(seeds):
         step = course.find_step("vector_add")
         journal = resumable.Journal(tmp_path / "journal.jsonl")
-        false_refusals.grade([step], seeds, journal, sandbox)
+        false_refusals.grade([step], range(1, seeds + 1), journal, sandbox)
         return false_refusals.rows((step,), journal)[0]
 
     return run
@@ -232,3 +232,12 @@ def test_the_naive_test_sees_only_values_and_only_its_one_shape():
 def test_every_step_with_a_naive_test_exists():
     for name in naive_grader.TESTS:
         assert course.find_step(name), name
+
+
+def test_shards_take_every_piece_once():
+    shards = [resumable.shard(f"{i}/3") for i in range(3)]
+    pieces = [piece for shard in shards for piece in range(10)[shard]]
+    assert sorted(pieces) == list(range(10))
+    for text in ("3/3", "-1/3", "1", "a/b"):
+        with pytest.raises(ValueError):
+            resumable.shard(text)
