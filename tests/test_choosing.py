@@ -11,6 +11,7 @@ from seeds import SEED
 
 from autograder import values
 from autograder.course import ROOT, find_step, load_solution
+from autograder.grading import battery
 
 STEPS = ("busiest_sm_loads", "prune_configs", "regret", "bucket")
 SEEDS = range(SEED, SEED + 5)
@@ -121,3 +122,12 @@ def test_triton_accepts_the_pruning(monkeypatch):
     tuner[(1,)](a, 4096, 4096, 4096)
     assert tuner.best_config is configs[0] and a.item() == 128
     assert len(timed) <= 1  # one is left; from Triton 3.8 on it is not even timed
+
+
+@pytest.mark.parametrize("seed", range(54, 60))
+def test_the_configs_of_a_case_are_different(seed):
+    """Equal ones cannot be told apart in what comes back: seed 54 once drew two."""
+    for case in battery(find_step("prune_configs"), seed):
+        for call in case.calls:
+            configs = [json.dumps(entry, sort_keys=True, default=str) for entry in call.arguments[0]]
+            assert len(set(configs)) == len(configs)
