@@ -1,6 +1,7 @@
-"""The course's reference kernels, loaded as the grader loads a submission, to be timed.
+"""The course's reference kernels, loaded as a worker loads a submission, to be timed.
 
-Must never change a kernel.
+They run in this process, since they are the course's own. Must never load anybody else's code, and
+never change a kernel.
 """
 
 import tempfile
