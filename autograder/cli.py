@@ -1,12 +1,14 @@
-"""The commands `list`, `grade`, `xray` and `doctor`: options in, exit code out.
+"""The commands `list`, `grade`, `xray`, `bench` and `doctor`: options in, exit code out.
 
 0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used. Must
 never show a traceback to a learner, and never overwrite a submission.
 """
 
 import json
+import os
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -102,7 +104,7 @@ def grade(paths, steps, device, speed, seed, timeout, **outputs):
                 grading.grade_submission(submission, its_steps, sandbox, settings, progress)
             )
     result = Grading(seed, describe(), results)
-    unwritten = _write(outputs, result)
+    unwritten = _write(outputs, _makers(result))
     _show(result)
     if unwritten:
         raise BadInput("; ".join(unwritten))
@@ -115,6 +117,8 @@ def _check_outputs(outputs: dict[str, Path], submissions: list[Path]) -> None:
     for name, path in outputs.items():
         if not path.parent.is_dir():
             raise BadInput(f"--{name} {path}: the folder {path.parent} does not exist")
+        if not os.access(path.parent, os.W_OK):
+            raise BadInput(f"--{name} {path}: nothing can be written into {path.parent}")
         if path.exists() and not path.is_file():
             raise BadInput(f"--{name} {path}: not an ordinary file")
         for other, reason in taken.items():
@@ -144,16 +148,20 @@ def _show(result: Grading) -> None:
         click.echo(f"autograder: no job summary ({error.strerror})", err=True)
 
 
-def _write(outputs: dict[str, Path], result: Grading) -> list[str]:
-    """Writes every report that can be written; returns a sentence on each that cannot."""
+def _makers(result: Grading) -> dict[str, Callable[[], str]]:
+    """The reports of a grading: the name of an option, and what makes the text of its file."""
     from autograder.report import gradescope, html, junit
 
-    makers = {
+    return {
         "json": lambda: json.dumps(result.to_json(), indent=2) + "\n",
         "junit": lambda: junit.document(result),
         "html": lambda: html.page(result),
         "gradescope": lambda: json.dumps(gradescope.results(result), indent=2) + "\n",
     }
+
+
+def _write(outputs: dict[str, Path], makers: dict[str, Callable[[], str]]) -> list[str]:
+    """Writes every file that can be written; returns a sentence on each that cannot."""
     failed = []
     for name, path in outputs.items():
         try:
@@ -212,6 +220,40 @@ def xray_command(path, steps, names, all_configs, ptx, sass, json_file):
             raise BadInput(f"--json {json_file}: cannot be written ({error.strerror})") from None
     report.show(submission, found, listings)
     sys.exit(xray.exit_code(found))
+
+
+@main.command("bench")
+@click.argument("steps", nargs=-1, metavar="[STEP]...")
+@click.option("--json", "json_file", type=OUTPUT, help="Write every measured number to this file.")
+@click.option("--plot", "plot_file", type=OUTPUT, help="Draw the table into this file; its name ends in .svg.")  # fmt: skip
+def bench_command(steps, json_file, plot_file):
+    """Times the course's matmul kernels beside cuBLAS on this GPU; only the given STEPs, if any.
+
+    Exits with 1 if a kernel is wrong; it is not timed then.
+    """
+    from autograder.bench import run as bench
+    from autograder.report import terminal
+
+    bench.check_steps(steps)
+    outputs = {"json": json_file, "plot": plot_file}
+    outputs = {name: path for name, path in outputs.items() if path is not None}
+    if plot_file is not None and plot_file.suffix != ".svg":
+        raise BadInput(f"--plot {plot_file}: expected a name that ends in .svg")
+    _check_outputs(outputs, [])
+    capability = bench.capability()
+    with terminal.progress() as progress:
+        found = bench.run(steps, capability, progress)
+    from autograder.bench import plot, table
+
+    makers = {
+        "json": lambda: json.dumps(found, indent=1) + "\n",
+        "plot": lambda: plot.svg(found),
+    }
+    unwritten = _write(outputs, makers)
+    table.show(found)
+    if unwritten:
+        raise BadInput("; ".join(unwritten))
+    sys.exit(1 if any(row["status"] == "wrong" for row in found["rows"]) else 0)
 
 
 @main.command()

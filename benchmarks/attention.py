@@ -21,11 +21,12 @@ import numpy as np
 import torch
 from gpu_reference import TF32, on_gpu
 from recording import MEASUREMENTS, write
-from reference import course, function, kernel
-from timing import interleaved
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
+from autograder import course
+from autograder.bench.clock import interleaved
+from autograder.bench.reference import function, kernel
 from autograder.steps.attention import bound_of
 from autograder.steps.attention_reference import Problem, attend
 from autograder.steps.case import Operand, expanded, normal

@@ -17,10 +17,11 @@ import triton
 import triton.language as tl
 from attention import TIMING, TOKENS, WIDTH, inputs, library, relative_error
 from recording import MEASUREMENTS, write
-from reference import kernel
-from timing import interleaved
 from torch.nn.attention import SDPBackend
 from triton.tools.tensor_descriptor import TensorDescriptor
+
+from autograder.bench.clock import interleaved
+from autograder.bench.reference import kernel
 
 D = 128
 LENGTHS = (4096, 16384)

@@ -10,10 +10,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import reference
 import torch
 from recording import MEASUREMENTS, write
-from timing import interleaved
+
+from autograder.bench import reference
+from autograder.bench.clock import interleaved
 
 SHAPES = ((4096, 4096), (8192, 4096), (16384, 8192), (65536, 1024), (4096, 32768))
 

@@ -17,12 +17,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import compiling
-import reference
 import torch
 import triton
 from recording import MEASUREMENTS, write
-from timing import interleaved
+
+from autograder.bench import compiling, reference
+from autograder.bench.clock import interleaved
 
 GROUPS = (1, 2, 4, 8, 16, 32)
 SIZES = (1024, 2048, 4096, 8192, 16384)

@@ -3,31 +3,16 @@
 A figure that the book or the README prints comes from such a file, never from a keyboard.
 """
 
-import datetime
 import json
-import platform
-import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# A script may run where the course is not installed. Whatever it imports of the course comes after this.
+sys.path.insert(0, str(ROOT))
+from autograder.bench.origin import origin
+
 MEASUREMENTS = ROOT / "book" / "measurements"
-
-
-def _query(field: str) -> str:
-    command = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader", "--id=0"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return "none"
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _arguments() -> list[str]:
@@ -40,15 +25,7 @@ def _arguments() -> list[str]:
 
 def environment() -> dict[str, str]:
     """Machine, versions, date and command of this run."""
-    return {
-        "gpu": _query("name"),
-        "driver": _query("driver_version"),
-        "torch": _version("torch"),
-        "triton": _version("triton"),
-        "python": platform.python_version(),
-        "date": datetime.date.today().isoformat(),
-        "command": " ".join(["python", *_arguments()]),
-    }
+    return origin(" ".join(["python", *_arguments()]))
 
 
 def write(path: Path, rows: list[dict], **more) -> None:

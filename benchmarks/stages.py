@@ -11,11 +11,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import compiling
-import reference
 import torch
 from recording import MEASUREMENTS, write
-from timing import interleaved
+
+from autograder.bench import compiling, reference
+from autograder.bench.clock import interleaved
 
 N = 4096
 TILE = {"BLOCK_M": 128, "BLOCK_N": 128, "num_warps": 8}

@@ -12,13 +12,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import compiling
-import reference
 import torch
 import triton
 from recording import MEASUREMENTS, write
-from source_configs import SOURCE_CONFIGS, SOURCE_FIXED, options
-from timing import interleaved
+
+from autograder.bench import compiling, reference
+from autograder.bench.clock import interleaved
+from autograder.bench.source_configs import SOURCE_CONFIGS, SOURCE_FIXED, options
 
 KERNEL = "grouped_matmul_kernel"
 SIZES = (1024, 2048, 4096, 8192)

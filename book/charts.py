@@ -10,17 +10,9 @@ from math import ceil, floor, log10
 
 from IPython.display import HTML
 
+from autograder.bench.plot import DASHES, MARKS
+
 LEFT, TOP, WIDTH, HEIGHT = 62, 14, 420, 260
-DASHES = ("", "7 4", "2 3", "9 3 2 3")
-# Paths around (0, 0): square, cross, triangle, ring, diamond, plus.
-MARKS = (
-    "M-4-4h8v8h-8z",
-    "M-4-4l8 8M4-4l-8 8",
-    "M0-5l5 9h-10z",
-    "M4.5 0a4.5 4.5 0 1 0-9 0a4.5 4.5 0 1 0 9 0z",
-    "M0-6l5 6l-5 6l-5-6z",
-    "M-5 0h10M0-5v10",
-)
 _numbers = count(1)
 
 

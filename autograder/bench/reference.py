@@ -1,15 +1,12 @@
-"""The course's reference kernels, loaded as the grader loads a submission, for scripts that time them.
+"""The course's reference kernels, loaded as a worker loads a submission, to be timed.
 
-Needs no Jupyter. Must never change a kernel.
+They run in this process, since they are the course's own. Must never load anybody else's code, and
+never change a kernel.
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
-from recording import ROOT
-
-sys.path.insert(0, str(ROOT))
 from autograder import course
 from autograder.submission import read
 from autograder.worker import loader
@@ -27,7 +24,7 @@ def function(step: str):
             raise KeyError(step)
         home = Path(_folder.name) / step
         home.mkdir()
-        submission = read(ROOT / "solutions" / f"{found.folder}.py")
+        submission = read(course.ROOT / "solutions" / f"{found.folder}.py")
         _loaded[step] = loader.load(submission.payload(step), home)
     return _loaded[step]
 
