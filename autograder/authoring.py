@@ -21,8 +21,10 @@ import jupytext
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
+from autograder import choices
 from autograder.course import ROOT, STEPS
 from autograder.files import write_whole
+from autograder.submission import BadInput
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -122,9 +124,10 @@ def _source_name(step) -> str:
     return f"{step.chapter:02d}_{step.slug}"
 
 
-def _points() -> dict[str, int]:
-    """Step name → points. The course catalogue is the only place where points are written."""
-    return {step.name: step.points for step in STEPS}
+def _points() -> dict[str, float]:
+    """Step name → points: the course catalogue's, or those that this class has chosen."""
+    chosen = choices.load()
+    return {step.name: chosen.points_of(step) for step in STEPS}
 
 
 def _read(source: Path) -> list[NotebookNode]:
@@ -252,7 +255,7 @@ def main() -> int:
     try:
         for path, changed in build(ROOT / "solutions", ROOT):
             print(f"{path}: {'written' if changed else 'unchanged'}")
-    except AuthoringError as error:
+    except (AuthoringError, BadInput) as error:
         print(f"authoring: {error}", file=sys.stderr)
         return 2
     return 0
