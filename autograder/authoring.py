@@ -66,6 +66,8 @@ def exercise(source: Path) -> NotebookNode:
         if tags:
             metadata["tags"] = tags
         text = cell.source
+        if cell.cell_type == "markdown":
+            text = _with_points(text)
         grade_id = graded.get(position)
         if grade_id is not None:
             metadata["nbgrader"] = _nbgrader(grade_id)
@@ -128,6 +130,17 @@ def _points() -> dict[str, float]:
     """Step name → points: the course catalogue's, or those that this class has chosen."""
     chosen = choices.load()
     return {step.name: chosen.points_of(step) for step in STEPS}
+
+
+def _with_points(text: str) -> str:
+    """The table of steps at the top of an exercise, with the points that count."""
+    points = _points()
+
+    def row(match: re.Match) -> str:
+        name = match["step"]
+        return f"{match['row']}{points[name]:g} |" if name in points else match[0]
+
+    return re.sub(r"(?m)^(?P<row>\| \d+ \| `(?P<step>\w+)\(.*\| )[^|]+ \|$", row, text)
 
 
 def _read(source: Path) -> list[NotebookNode]:

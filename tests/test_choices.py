@@ -83,6 +83,8 @@ def test_the_points_reach_the_report_and_the_released_notebook(chosen, sandbox):
         if cell.metadata.get("nbgrader", {}).get("grade")
     }
     assert points["least_ms-check"] == 2.5 and points["matmul_intensity-check"] == 3
+    assert "| a time that no kernel beats | 2.5 |\n" in notebook.cells[0].source + "\n"
+    assert "| the roofline | 3 |\n" in notebook.cells[0].source
 
 
 REFUSED = {
