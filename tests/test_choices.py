@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -177,6 +178,35 @@ def test_list_shows_what_is_chosen(chosen, capsys):
     with pytest.raises(SystemExit):
         main(["list"])
     assert "chapter 8 is due 2027-02-01 22:59 UTC" in capsys.readouterr().out
+
+
+# --- the page for instructors -----------------------------------------------------------------
+
+PAGE = (course.ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
+
+
+def test_the_example_on_the_page_is_valid_and_explains_every_entry(chosen):
+    example = re.search(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)[1]
+    found = chosen(example)
+    assert set(tomllib.loads(example)) == {"chapters", *choices.TABLES}
+    for name in choices.TABLES:
+        assert getattr(found, name) and f"| `[{name}]` |" in PAGE
+
+
+def test_the_refusal_on_the_page_is_the_real_one(chosen):
+    shown = re.search(r"(?m)^autograder: (course\.toml: .*)$", PAGE)[1]
+    with pytest.raises(BadInput) as refused:
+        chosen("[points]\nvector_ad = 8\n")
+    assert str(refused.value) == shown
+
+
+def test_the_page_names_commands_and_files_that_exist():
+    from autograder.cli import main
+
+    named = set(re.findall(r"python -m autograder (\w+)", PAGE))
+    assert {"list", "doctor"} <= named <= {*main.commands, "batch"}
+    for name in re.findall(r"`([A-Z_]+\.md|\.github/[\w/.]+)`", PAGE):
+        assert (course.ROOT / name).is_file(), name
 
 
 # --- doctor --course --------------------------------------------------------------------------
