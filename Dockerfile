@@ -19,7 +19,8 @@ WORKDIR /course
 COPY requirements.txt constraints.txt ./
 COPY scripts/cpu_torch.sh scripts/
 RUN scripts/cpu_torch.sh \
-    && .venv/bin/python -m pip install --no-cache-dir --constraint constraints.txt --requirement requirements.txt
+    && .venv/bin/python -m pip install --no-cache-dir --constraint constraints.txt --requirement requirements.txt \
+    && rm -rf /root/.cache
 
 # The pages, since a hint names the paragraph to read; the pattern, since course.toml is optional.
 COPY pyproject.toml README.md LICENSE course.tom[l] ./

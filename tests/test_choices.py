@@ -163,6 +163,22 @@ def test_the_commands_refuse_a_bad_file_with_code_2(chosen, monkeypatch, tmp_pat
     assert line.startswith("autograder: course.toml: points: 'softmaxx' is not a step")
 
 
+def test_check_in_a_notebook_counts_the_chosen_points(chosen, monkeypatch, capsys):
+    from autograder import notebook
+
+    asked = []
+    monkeypatch.setattr(notebook, "_submission", lambda function: function)
+    monkeypatch.setattr(notebook, "_grade", lambda step, submission: asked.append(step))
+    monkeypatch.setattr(notebook.report, "show", lambda result: None)
+    chosen("[points]\nleast_ms = 2.5\n")
+    notebook.check("least_ms")
+    assert [(step.name, step.points) for step in asked] == [("least_ms", 2.5)]
+    choices.FILE.write_text("points = 3\n")
+    notebook.check("least_ms")
+    assert "check: course.toml: points is a table" in capsys.readouterr().out
+    assert len(asked) == 1
+
+
 def test_list_shows_what_is_chosen(chosen, capsys):
     from autograder.cli import main
 

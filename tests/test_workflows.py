@@ -105,7 +105,7 @@ def test_a_workflow_may_read_and_no_more(path):
             # What others choose (a branch's name) must not become part of a script.
             assert "${{" not in step.get("run", "")
             if "uses" in step:
-                assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+                assert re.fullmatch(r"actions/[a-z/-]+@v\d+", step["uses"])
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
 
