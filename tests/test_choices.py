@@ -303,6 +303,16 @@ def test_what_is_missing_is_named(one_chapter):
     ]
 
 
+def test_making_the_exercises_again_puts_chosen_points_into_them(one_chapter, chosen):
+    chosen("chapters = [1]\n[points]\nleast_ms = 2.5\n")
+    source = one_chapter / "solutions/01_memory_hierarchy.py"
+    notebook = one_chapter / authoring.exercise_path(source)
+    assert list(troubles(course_check.examine())) == ["chapter 1"]
+    notebook.write_bytes(authoring.dumps(authoring.exercise(source)))
+    found = course_check.examine()
+    assert troubles(found) == {} and found[-1].text == "10.5 in all"
+
+
 def test_references_are_graded_and_a_wrong_one_is_named(one_chapter, sandbox):
     def graded():
         return course_check.grade_references(sandbox, lambda *_: None)
