@@ -10,7 +10,7 @@ CODE := $(shell find autograder solutions -name '*.py')
 DATA := $(wildcard book/*.py book/data/* book/measurements/*)
 BOOK := _config.yml $(shell find book -type f)
 
-.PHONY: course test corpus book exercises FORCE
+.PHONY: course test corpus book exercises lab FORCE
 .DELETE_ON_ERROR:
 
 course: $(STAMPS)/book $(STAMPS)/reference
@@ -31,6 +31,10 @@ corpus: .venv/.stamps/test
 	$(PY) -m pytest --numprocesses auto --dist worksteal --whole-corpus tests/test_corpus.py
 
 book: $(STAMPS)/book
+
+# JupyterLab, on the exercises.
+lab: .venv/.stamps/course
+	.venv/bin/jupyter lab exercises
 
 exercises: .venv/.stamps/course
 	$(PY) -m autograder.authoring

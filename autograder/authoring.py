@@ -21,8 +21,10 @@ import jupytext
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
+from autograder import choices
 from autograder.course import ROOT, STEPS
 from autograder.files import write_whole
+from autograder.submission import BadInput
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -64,6 +66,8 @@ def exercise(source: Path) -> NotebookNode:
         if tags:
             metadata["tags"] = tags
         text = cell.source
+        if cell.cell_type == "markdown":
+            text = _with_points(text)
         grade_id = graded.get(position)
         if grade_id is not None:
             metadata["nbgrader"] = _nbgrader(grade_id)
@@ -122,9 +126,21 @@ def _source_name(step) -> str:
     return f"{step.chapter:02d}_{step.slug}"
 
 
-def _points() -> dict[str, int]:
-    """Step name → points. The course catalogue is the only place where points are written."""
-    return {step.name: step.points for step in STEPS}
+def _points() -> dict[str, float]:
+    """Step name → points: the course catalogue's, or those that this class has chosen."""
+    chosen = choices.load()
+    return {step.name: chosen.points_of(step) for step in STEPS}
+
+
+def _with_points(text: str) -> str:
+    """The table of steps at the top of an exercise, with the points that count."""
+    points = _points()
+
+    def row(match: re.Match) -> str:
+        name = match["step"]
+        return f"{match['row']}{points[name]:g} |" if name in points else match[0]
+
+    return re.sub(r"(?m)^(?P<row>\| \d+ \| `(?P<step>\w+)\(.*\| )[^|]+ \|$", row, text)
 
 
 def _read(source: Path) -> list[NotebookNode]:
@@ -252,7 +268,7 @@ def main() -> int:
     try:
         for path, changed in build(ROOT / "solutions", ROOT):
             print(f"{path}: {'written' if changed else 'unchanged'}")
-    except AuthoringError as error:
+    except (AuthoringError, BadInput) as error:
         print(f"authoring: {error}", file=sys.stderr)
         return 2
     return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from autograder import course, grading, targets
+from autograder import choices, course, grading, targets
 from autograder.environment import describe
 from autograder.files import write_whole
 from autograder.result import Grading
@@ -45,6 +45,7 @@ def main():
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def list_steps(as_json: bool):
     """The graded steps: chapter, points, and whether speed counts on a GPU."""
+    chosen = choices.load()
     if as_json:
         rows = [
             {
@@ -53,14 +54,17 @@ def list_steps(as_json: bool):
                 "slug": s.slug,
                 "points": s.points,
                 "speed": s.speed,
+                "deadline": chosen.deadlines[s.chapter].isoformat()
+                if s.chapter in chosen.deadlines
+                else None,
             }
-            for s in course.STEPS
+            for s in chosen.steps()
         ]
         click.echo(json.dumps(rows, indent=2))
         return
     from autograder.report import terminal
 
-    terminal.show_steps(course.STEPS)
+    terminal.show_steps(chosen.steps(), chosen.deadlines)
 
 
 def _check_steps(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -89,6 +93,7 @@ def grade(paths, steps, device, speed, seed, timeout, **outputs):
     from autograder.report import terminal
     from autograder.sandbox import Sandbox
 
+    choices.load()  # a file that cannot be used is refused before the worker starts
     seed = secrets.randbelow(2**31) if seed is None else seed
     files = grading.read_all(paths)
     outputs = {name: path for name, path in outputs.items() if path is not None}
@@ -257,11 +262,22 @@ def bench_command(steps, json_file, plot_file):
 
 
 @main.command()
-def doctor():
+@click.option("--course", "whole_course", is_flag=True, help="Check the course instead: choices, notebooks, solutions, pages.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="With --course: do not grade the reference solutions.")
+def doctor(whole_course, quick):
     """What this machine can and cannot grade, and why."""
+    from autograder import course_check
     from autograder import doctor as checks
     from autograder.report import terminal
+    from autograder.sandbox import Sandbox
 
-    findings = checks.examine()
+    if quick and not whole_course:
+        raise BadInput("--quick belongs to --course")
+    findings = course_check.examine() if whole_course else checks.examine()
     terminal.show_findings(findings)
+    if whole_course and not quick:
+        with Sandbox() as sandbox, terminal.progress() as progress:
+            graded = course_check.grade_references(sandbox, progress)
+        terminal.show_findings(graded)
+        findings += graded
     sys.exit(0 if all(f.ok or not f.needed for f in findings) else 1)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import calls, compile_check, course, diagnosis, inspection, tuned
+from autograder import calls, choices, compile_check, course, diagnosis, inspection, tuned
 from autograder.arena import Arena
 from autograder.compile_check import Compilation
 from autograder.result import Check, Hint, StepResult, SubmissionResult
@@ -41,16 +41,18 @@ class Settings:
 
 
 def steps_of(submission: Submission, wanted: tuple[str, ...] = ()) -> list[course.Step]:
-    """The steps to grade: those named, or all that the submission defines.
+    """The steps to grade, with their points in this class: those named, or all that the submission
+    defines.
 
-    Raises BadInput when there is none.
+    Raises BadInput when there is none, and for a `course.toml` that cannot be used.
     """
+    chosen = choices.load()
     if wanted:
-        return [course.find_step(name) for name in wanted]
+        return [chosen.applied(course.find_step(name)) for name in wanted]
     defined = submission.functions()
     text = [cell.source for cell, _ in submission.broken]
     found = [
-        step
+        chosen.applied(step)
         for step in course.STEPS
         if step.name in defined or any(f"def {step.name}(" in source for source in text)
     ]

@@ -12,7 +12,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from autograder import course, grading
+from autograder import choices, course, grading
 from autograder.gpu import has_gpu
 from autograder.report import notebook as report
 from autograder.result import StepResult
@@ -31,7 +31,7 @@ def check(function) -> None:
         print(f"check: {name or function!r} is not a step of the course. The steps are: {known}.")
         return
     try:
-        result = _grade(step, _submission(function))
+        result = _grade(choices.load().applied(step), _submission(function))
     except (BadInput, WorkerError) as error:
         print(f"check: {error}")
         return

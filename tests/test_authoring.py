@@ -1,6 +1,7 @@
 """The exercises are made from solutions/, the same bytes every time, and never hold an answer."""
 
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -101,6 +102,8 @@ def test_points_are_those_of_the_course(source):
     }
     here = [step for step in STEPS if f"{step.chapter:02d}_{step.slug}" == source.stem]
     assert points == {step.name: step.points for step in here}
+    rows = re.findall(r"(?m)^\| \d+ \| `(\w+)\(.*\| ([\d.]+) \|$", notebook.cells[0].source)
+    assert dict(rows) == {step.name: f"{step.points:g}" for step in here}
 
 
 @each_source

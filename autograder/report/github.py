@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from autograder.report.cell_lines import line_in_file
 from autograder.report.words import command, marking_code, printable, sizes, status, worded
 from autograder.result import Check, Grading, StepResult, SubmissionResult
 
@@ -55,13 +56,22 @@ def _annotation(submission: SubmissionResult, step: StepResult) -> str:
     if step.hint:
         text += f"\n{step.hint.text}\nRead {step.hint.read}."
     fields = {"file": _in_repository(submission.path)}
-    # The line of a cell is not a line of the notebook's file.
-    line = re.fullmatch(r"line (\d+)", check.place)
+    line = _line(submission.path, check.place)
     if line:
-        fields["line"] = line[1]
+        fields["line"] = str(line)
     fields["title"] = f"{step.step}: {status(step)}, {step.points:g} of {step.max_points:g} points"
     properties = ",".join(f"{name}={_property(value)}" for name, value in fields.items())
     return f"::error {properties}::{_data(text)}"
+
+
+def _line(path: str, place: str) -> int | None:
+    """The line of the file that is meant by "line 12", or in a notebook by "cell 4, line 12"."""
+    found = re.fullmatch(r"(?:cell (\d+), )?line (\d+)", place)
+    if found is None:
+        return None
+    if found[1] is None:
+        return int(found[2])
+    return line_in_file(Path(path), int(found[1]), int(found[2]))
 
 
 def _in_repository(path: str) -> str:

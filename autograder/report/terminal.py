@@ -126,8 +126,8 @@ def _map(error_map: ErrorMap) -> Text:
     return Text("\n".join(lines), style="red")
 
 
-def show_steps(steps) -> None:
-    """The table of `list`."""
+def show_steps(steps, deadlines) -> None:
+    """The table of `list`, and below it when the chapters are due, where that is chosen."""
     table = Table()
     for column, justify in (("chapter", "left"), ("step", "left"), ("points", "right"), ("speed", "left")):  # fmt: skip
         table.add_column(column, justify=justify)
@@ -135,7 +135,10 @@ def show_steps(steps) -> None:
         table.add_row(
             step.folder, step.name, f"{step.points:g}", "counts on a GPU" if step.speed else "-"
         )
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    for chapter, due in sorted(deadlines.items()):
+        console.print(f"chapter {chapter} is due {due:%Y-%m-%d %H:%M %Z}", highlight=False)
 
 
 def show_findings(findings) -> None:
