@@ -22,6 +22,8 @@ import triton.language as tl
 # %% [markdown]
 # ## Step 1: `tile_matmul`
 #
+# **Worked on the page:** a matrix times a vector, [the loop over K](../../book/06_triton_matmul.md#ch6-k-loop).
+#
 # One program multiplies a strip of 32 rows by a strip of 32 columns. K is any length from 1.
 #
 # ```python
@@ -126,6 +128,8 @@ def tile_matmul(a, b):
 
 # %% [markdown]
 # ## Step 2: `triton_matmul`
+#
+# **Worked on the page:** a table of squared distances, [the output](../../book/06_triton_matmul.md#ch6-output).
 #
 # The same loop for matrices of any size. Each program computes one tile of C.
 #
@@ -247,6 +251,8 @@ def triton_matmul(a, b):
 
 # %% [markdown]
 # ## Step 3: `linear_gelu`
+#
+# **Worked on the page:** ReLU with a bias for each row, [the epilogue](../../book/06_triton_matmul.md#ch6-epilogue).
 #
 # A linear layer followed by GELU, in one kernel. The product never goes to memory.
 #
