@@ -88,17 +88,19 @@ def _check_steps(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
 @click.option("--gradescope", type=OUTPUT, help="Write Gradescope's results.json.")
 def grade(paths, steps, device, speed, seed, timeout, **outputs):
     """Grades notebooks, .py files, or folders of them."""
-    if device == "cuda":
-        raise BadInput("--device cuda: grading on a GPU is not part of this version; use cpu")
+    from autograder.gpu import has_gpu
     from autograder.report import terminal
     from autograder.sandbox import Sandbox
 
     choices.load()  # a file that cannot be used is refused before the worker starts
+    if device == "cuda" and not has_gpu():
+        raise BadInput("--device cuda: no GPU found (`autograder doctor` says more); use cpu")
+    gpu = device == "cuda" or (device == "auto" and has_gpu())
     seed = secrets.randbelow(2**31) if seed is None else seed
     files = grading.read_all(paths)
     outputs = {name: path for name, path in outputs.items() if path is not None}
     _check_outputs(outputs, files)
-    with Sandbox() as sandbox, terminal.progress() as progress:
+    with Sandbox(gpu=gpu) as sandbox, terminal.progress() as progress:
         # Read while the worker loads torch.
         submissions = [read(path) for path in files]
         wanted = [grading.steps_of(submission, steps) for submission in submissions]
@@ -108,7 +110,7 @@ def grade(paths, steps, device, speed, seed, timeout, **outputs):
             results.append(
                 grading.grade_submission(submission, its_steps, sandbox, settings, progress)
             )
-    result = Grading(seed, describe(), results)
+    result = Grading(seed, describe(gpu), results)
     unwritten = _write(outputs, _makers(result))
     _show(result)
     if unwritten:

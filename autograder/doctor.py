@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass
 
 from autograder.environment import version
-from autograder.gpu import has_gpu
+from autograder.gpu import gpu_name, has_gpu
 from autograder.sandbox import Layer, Sandbox, WorkerError
 from autograder.targets import DEFAULT
 
@@ -128,5 +128,6 @@ def _disk() -> Finding:
 
 
 def _gpu() -> Finding:
-    text = "found, but this version grades on the CPU only" if has_gpu() else "none found"
-    return Finding("speed", False, f"not measured here: GPU {text}", needed=False)
+    if has_gpu():
+        return Finding("GPU", True, f"{gpu_name()}: kernels run on it", needed=False)
+    return Finding("speed", False, "not measured here: no GPU found", needed=False)

@@ -3,6 +3,8 @@
 import platform
 from importlib import metadata
 
+from autograder.gpu import gpu_name
+
 
 def version(package: str) -> str:
     """The installed version of a package, or "not installed"."""
@@ -12,10 +14,10 @@ def version(package: str) -> str:
         return "not installed"
 
 
-def describe() -> dict[str, str]:
-    """Device, torch, Triton, NumPy and Python of this grading."""
+def describe(gpu: bool = False) -> dict[str, str]:
+    """Device, torch, Triton, NumPy and Python of this grading; `gpu`: whether kernels ran on one."""
     return {
-        "device": "cpu (interpreter)",
+        "device": gpu_name() if gpu else "cpu (interpreter)",
         "torch": version("torch"),
         "triton": version("triton"),
         "numpy": version("numpy"),

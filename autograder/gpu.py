@@ -12,6 +12,18 @@ def has_gpu() -> bool:
     return _nvidia_devices() > 0 or Path("/dev/kfd").exists()
 
 
+def gpu_name() -> str:
+    """What the first GPU calls itself, such as "NVIDIA H200"; "GPU" where nobody says."""
+    name = ctypes.create_string_buffer(100)
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        if driver.cuInit(0) or driver.cuDeviceGetName(name, len(name), 0):
+            return "GPU"
+    except OSError:
+        return "GPU"
+    return name.value.decode(errors="replace")
+
+
 def _nvidia_devices() -> int:
     try:
         driver = ctypes.CDLL("libcuda.so.1")

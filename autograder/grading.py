@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from autograder.targets import DEFAULT, TARGETS
 from autograder.verdict import Evidence, Judge
 
 DEFAULT_TIMEOUT = 10.0  # seconds for one case
+GPU_START = 50.0  # seconds more, on a GPU: to start a context there and to compile
 # Ends after which the other cases would only cost the same time again.
 HOPELESS = ("timed_out", "crashed", "refused")
 WASTEFUL = 1.2  # times the bytes needed, from which a note says so
@@ -148,7 +149,11 @@ def _run_battery(
     A kernel whose first case is right is compiled as well, beside the other cases. Every second
     case runs its programs in shuffled order. An autotuned kernel has more to show.
     """
+    gpu = sandbox.gpu if step.task.kernel else None
+    machine, seconds = gpu or sandbox, settings.timeout + (GPU_START if gpu else 0)
     cases = battery(step, settings.seed)
+    if gpu and not step.task.ieee:
+        cases = [replace(case, bound=case.bound + case.coarse) for case in cases]
     code = submission.payload(step.name)
     judge = Judge(submission, step.name, step.task.kernel)
     orders = np.random.default_rng([settings.seed, 1]).integers(2**31, size=len(cases))
@@ -156,7 +161,7 @@ def _run_battery(
 
     def run(asked: tuned.Run, order: int | None = None, fill: float = np.nan) -> Evidence:
         nonlocal done
-        if _needs_bfloat16(asked) and not sandbox.knows_bfloat16:
+        if _needs_bfloat16(asked) and not machine.knows_bfloat16:
             evidence = _not_measured(asked.case)
         else:
             with Arena(asked.case, asked.before, fill) as arena:
@@ -167,6 +172,7 @@ def _run_battery(
                     "named": asked.case.named,
                     "allowed": sorted(step.task.allowed),
                     "kernel": step.task.kernel,
+                    "gpu": gpu is not None,
                     "order": order,
                     "fill": fill,
                     "tuning": {
@@ -174,10 +180,10 @@ def _run_battery(
                         "winner": asked.winner,
                         "rehearse": asked.rehearse,
                     },
-                    "wall_seconds": settings.timeout,
-                    "cpu_seconds": int(settings.timeout) + 2,
+                    "wall_seconds": seconds,
+                    "cpu_seconds": int(seconds) + 2,
                 }
-                evidence = judge.judge(asked.case, arena, sandbox.run(job, arena.fd))
+                evidence = judge.judge(asked.case, arena, machine.run(job, arena.fd))
         evidence.tuning = asked.tuning
         done += 1
         progress(step.name, done, total)

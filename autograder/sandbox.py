@@ -69,6 +69,7 @@ class Outcome:
 MODES = {
     "interpret": {"TRITON_INTERPRET": "1"},
     "compile": {"TRITON_DUMP_PTXAS_LOG": "1"},  # where registers and spills stand
+    "cuda": {},
 }
 
 
@@ -79,13 +80,16 @@ class Sandbox:
     worker does not start.
     """
 
-    def __init__(self, mode: str = "interpret", without: Collection[str] = ()):
-        """`mode` is what its zygote does with kernels: interpret or compile."""
+    def __init__(self, mode: str = "interpret", without: Collection[str] = (), gpu: bool = False):
+        """`mode` is what its zygote does with kernels: interpret, compile, or run on the GPU (cuda).
+        `gpu`: have one of that kind at `gpu`, for those steps whose kernels run there.
+        """
         self._mode = mode
-        self._parse = account.parse if mode == "interpret" else account.parse_compiled
+        self._parse = account.parse_compiled if mode == "compile" else account.parse
         self._without = sorted(without)
         # Loads while the interpreter does; whoever only interprets pays nothing but memory.
         self.compiler = Sandbox("compile", without) if mode == "interpret" else None
+        self.gpu = Sandbox("cuda", without) if gpu else None
         self._lock = threading.Lock()
         self.knows_bfloat16 = True  # until the worker says otherwise when it is ready
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
@@ -99,8 +103,9 @@ class Sandbox:
 
     def close(self) -> None:
         """Ends the worker and whatever is left of its runs."""
-        if self.compiler is not None:
-            self.compiler.close()
+        for other in (self.compiler, self.gpu):
+            if other is not None:
+                other.close()
         self._control.close()
         try:
             self._process.wait(2)
@@ -169,7 +174,7 @@ class Sandbox:
             "OPENBLAS_NUM_THREADS": "1",
             "PYTHONNOUSERSITE": "1",
             "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # large pages: a fork copies fewer tables
-            "CUDA_VISIBLE_DEVICES": "",  # kernels run in the interpreter, on every machine
+            **self._visible_gpus(),
             MARK: self._mark,
         }
         root = str(Path(__file__).resolve().parent.parent)
@@ -189,6 +194,13 @@ class Sandbox:
                 cwd="/",
             )
         self._ready = False
+
+    def _visible_gpus(self) -> dict[str, str]:
+        """One GPU, the first that the grader may use; none where kernels do not run on it."""
+        if self._mode != "cuda":
+            return {"CUDA_VISIBLE_DEVICES": ""}
+        given = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
+        return {"CUDA_VISIBLE_DEVICES": given.split(",")[0]}
 
     def wait_until_ready(self) -> None:
         """Returns once the worker has loaded torch and Triton and run a kernel."""

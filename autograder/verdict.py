@@ -19,6 +19,16 @@ from autograder.steps.case import Case
 from autograder.submission import Submission
 
 OWN_WORK = "The work of this step must be done by your own {}."
+# What the GPU's driver or Triton says, and what it means; the first that fits counts.
+GPU_FAULTS = (
+    ("illegal memory access", "a kernel touched memory that no tensor has, and the GPU stopped it. Graded with --device cpu, the interpreter names the access", "crashed"),
+    ("misaligned address", "a kernel read or wrote several elements at once at an address that is no multiple of their size, and the GPU stopped it: a `tl.multiple_of` may be untrue", "hint_untrue"),
+    ("out of resource: shared memory", "this GPU has less shared memory than the kernel asks for: use smaller tiles or fewer stages", "shared_memory_exceeded"),
+    ("out of resource", "this GPU has less of something than the kernel asks for: use smaller tiles or fewer warps", "shared_memory_exceeded"),
+    ("out of memory", "the GPU's memory did not suffice for what was allocated", "crashed"),
+    ("device-side assert", "an assertion in a kernel failed", "crashed"),
+    ("unspecified launch failure", "a kernel failed on the GPU, which does not say how", "crashed"),
+)  # fmt: skip
 MAP_BLOCKS = 16  # an error map has at most this many blocks a side
 
 
@@ -140,6 +150,15 @@ class Judge:
         error = account.error
         if error is None:
             return False
+        if account.stage == "operands" and evidence.case.focus == "int64":
+            text = "this GPU has too little memory for tensors that reach past 2³¹ elements"
+            return self._set(evidence, "not_measured", "", text)
+        fault = gpu_fault(error)
+        if fault:
+            text, cause = fault
+            return self._set(
+                evidence, "error", cause, text + self._quote(error.place), self._at(error.place)
+            )
         refused = _refused_by_autograd(error.message) if account.stage == "backward" else None
         if refused:
             text, cause = refused
@@ -335,6 +354,13 @@ AUTOGRAD = (
         "gradient_missing",
     ),
 )  # fmt: skip
+
+
+def gpu_fault(error: Error) -> tuple[str, str] | None:
+    """What a GPU, or Triton on its behalf, would not do: (a sentence, its cause)."""
+    if error.type not in ("AcceleratorError", "RuntimeError", "OutOfResources", "OutOfMemoryError"):
+        return None
+    return next((told for words, *told in GPU_FAULTS if words in error.message.lower()), None)
 
 
 def _refused_by_autograd(message: str) -> tuple[str, str] | None:

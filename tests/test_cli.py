@@ -149,7 +149,7 @@ def test_a_named_step_that_is_missing_fails(autograder, tmp_path):
         (["nothing.py"], "defines no step of the course"),
         (["fine.py", "--step", "no_such_step"], "'no_such_step' is not a step"),
         (["fine.py", "--device", "tpu"], "'tpu' is not one of"),
-        (["fine.py", "--device", "cuda"], "grading on a GPU is not part of this version"),
+        (["fine.py", "--device", "cuda"], "--device cuda: no GPU found"),
         (["fine.py", "--seed", "-1"], "-1 is not in the range"),
         (["fine.py", "--timeout", "0"], "0.0 is not in the range"),
         (["fine.py", "--no-such-option"], "No such option"),

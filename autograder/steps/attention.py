@@ -20,6 +20,7 @@ from autograder.steps.attention_mistakes import hypotheses
 from autograder.steps.attention_reference import Problem, attend
 from autograder.steps.case import (
     HALF_SUBNORMAL,
+    TF32_ROUNDOFF,
     UNIT_ROUNDOFF,
     Case,
     Operand,
@@ -49,6 +50,19 @@ def bound_of(problem: Problem, expected: np.ndarray, dtype: str) -> np.ndarray:
         + moved @ np.abs(v)
         + moved.sum(axis=3, keepdims=True) * np.abs(expected)
         + HALF_SUBNORMAL[dtype]
+    )
+
+
+def coarse_of(problem: Problem, expected: np.ndarray) -> np.ndarray:
+    """What TF32 may add: operands of both products are cut, scores' as in a matrix product."""
+    p, v = problem.weights(), problem.v
+    sizes = abs(problem.scale) * (np.abs(problem.q) @ np.abs(problem.k).swapaxes(2, 3))
+    moved = p * (8 * TF32_ROUNDOFF / math.sqrt(problem.q.shape[3]) * sizes)
+    return (
+        2 * DEVIATIONS * TF32_ROUNDOFF * np.sqrt((p * p) @ (v * v))
+        + 2 * TF32_ROUNDOFF * np.abs(expected)
+        + moved @ np.abs(v)
+        + moved.sum(axis=3, keepdims=True) * np.abs(expected)
     )
 
 
@@ -91,6 +105,7 @@ def draw_case(rng, name, nq, nk, d=64, b=1, h=1, hkv=None, **options) -> Case:
         get["focus"],
         more=(get["causal"], get["scale"]) if by_position else (),
         named={} if by_position else given,
+        coarse=coarse_of(problem, expected) if get["dtype"] == "float32" else 0.0,
     )
 
 

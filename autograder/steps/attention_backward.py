@@ -32,6 +32,7 @@ from autograder.steps.attention_backward_mistakes import hypotheses
 from autograder.steps.attention_reference import Problem, attend, differentiate, gather
 from autograder.steps.case import (
     HALF_SUBNORMAL,
+    TF32_ROUNDOFF,
     UNIT_ROUNDOFF,
     Backward,
     Case,
@@ -44,15 +45,18 @@ from autograder.steps.case import (
 
 
 def bounds_of(
-    problem: Problem, dout: np.ndarray, exact: dict[str, np.ndarray], dtype: str
+    problem: Problem, dout: np.ndarray, exact: dict[str, np.ndarray], dtype: str, tf32: bool = False
 ) -> dict[str, np.ndarray]:
-    """Largest error of a right kernel in each gradient, as the module's docstring derives it."""
+    """Largest error of a right kernel in each gradient, as the module's docstring derives it.
+
+    `tf32`: its products are made in TF32, which rounds every operand once more.
+    """
     groups, q, k = exact["k"].shape[1], problem.q, problem.k
     p, out = problem.weights(), attend(problem)
     dp = dout @ problem.v.swapaxes(2, 3)
     delta = (out * dout).sum(axis=3, keepdims=True)
     ds = p * (dp - delta)
-    across, u = (0, 1, 3, 2), UNIT_ROUNDOFF[dtype]
+    across, u = (0, 1, 3, 2), TF32_ROUNDOFF if tf32 else UNIT_ROUNDOFF[dtype]
     rounding, small, scale = u * u / 3, HALF_SUBNORMAL[dtype], abs(problem.scale)
 
     # Variances: of scores, of each row's log-sum-exp, of its delta. A rounded number of q moves all
@@ -130,6 +134,11 @@ def _case(rng, name, nq, nk, d=64, dout="contiguous", wanted="qkv", calls=1, **o
     dout64 = gradient.values.astype(np.float64)
     exact = differentiate(problem, dout64, forward.operands[1].values.shape[1])
     bounds = bounds_of(problem, dout64, exact, dtype)
+    coarse = 0.0
+    if dtype == "float32":
+        tf32 = bounds_of(problem, dout64, exact, dtype, tf32=True)
+        more = {name: 2 * tf32[name] for name in bounds}  # cut, not rounded: twice as far off
+        coarse = _one_after_the_other(forward.coarse, more, wanted)
     size = forward.size | ({"dout": dout} if dout != "contiguous" else {})
     size |= {"gradients": " ".join(wanted) or "none"} if wanted != "qkv" else {}
     return replace(
@@ -138,6 +147,7 @@ def _case(rng, name, nq, nk, d=64, dout="contiguous", wanted="qkv", calls=1, **o
         expected=_one_after_the_other(forward.expected, exact, wanted),
         bound=_one_after_the_other(forward.bound, bounds, wanted),
         backward=Backward(gradient, tuple(wanted), calls),
+        coarse=coarse,
     )
 
 

@@ -19,9 +19,9 @@ def _flat(case: Case) -> Case:
     """The case without batch and head."""
     operands = tuple(Operand(o.name, o.values[0, 0], dtype=o.dtype) for o in case.operands)
     size = {name: case.size[name] for name in ("Nk", "D", "dtype")}
-    return replace(
-        case, size=size, operands=operands, expected=case.expected[0, 0], bound=case.bound[0, 0]
-    )
+    coarse = case.coarse[0, 0] if isinstance(case.coarse, np.ndarray) else case.coarse
+    flat = {"expected": case.expected[0, 0], "bound": case.bound[0, 0], "coarse": coarse}
+    return replace(case, size=size, operands=operands, **flat)
 
 
 def _with_heads(case: Case) -> Case:

@@ -16,6 +16,8 @@ from autograder.formats import rounded
 UNIT_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24}
 # Half of the smallest positive number: what rounding may add where the answer is subnormal.
 HALF_SUBNORMAL = {"float16": 2.0**-25, "bfloat16": 2.0**-134, "float32": 2.0**-150}
+# TF32 has ten bits of fraction, and a GPU cuts a float32 operand to them: always towards zero.
+TF32_ROUNDOFF = 2.0**-10
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Case:
     named     the same by keyword
     backward  if set, the call is differentiated. Then `expected` and `bound` are 1-D and hold the
               result and the gradients wanted, one after the other (see `parts`), all of one type
+    coarse    what TF32 may add to `bound` where a GPU multiplies float32 operands; 0 where nothing
+              is multiplied, or not in float32
     """
 
     name: str
@@ -85,6 +89,7 @@ class Case:
     more: tuple = ()
     named: dict = field(default_factory=dict)
     backward: Backward | None = None
+    coarse: np.ndarray | float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:

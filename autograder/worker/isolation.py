@@ -16,6 +16,7 @@ for Landlock version 6 and runs a command under a supervisor for all but files; 
 machine and starts a process to find it; `bwrap` is a command.
 """
 
+import ctypes
 import errno
 import os
 import signal
@@ -55,10 +56,13 @@ REFUSALS = {
 
 
 class Isolation:
-    """The layers of one zygote. `without` is for tests: layers that are left off."""
+    """The layers of one zygote, whose runs may use the GPU if `gpu` says so. `without` is for tests:
+    layers that are left off."""
 
-    def __init__(self, without: Collection[str] = ()):
+    def __init__(self, without: Collection[str] = (), gpu: bool = False):
         self._readable = _readable()
+        self._gpu = gpu
+        self._devices = _gpu_devices() if gpu else []
         self._on: set[str] = set()
         self.reasons: dict[str, str] = {}  # layer → why it is off, or what it lacks, or ""
         for name in LAYERS:
@@ -94,7 +98,7 @@ class Isolation:
         system.die_with_parent(signal.SIGKILL)  # a change of rights would have undone it
         prctl(PR_SET_NO_NEW_PRIVS, 1)
         if "landlock" in layers:
-            landlock.restrict(self._readable, folder)
+            landlock.restrict(self._readable, folder, self._devices)
         if "seccomp" in layers:
             names_others = "namespaces" not in layers
             scoped = "landlock" in layers and landlock.version() >= landlock.SIGNALS_SINCE
@@ -129,6 +133,8 @@ class Isolation:
             (folder / "written").write_text("")
         except OSError as error:
             return f"with it a run could not use {error.filename}"
+        if self._gpu and not _gpu_works():
+            return "with it a run could not use the GPU"
         if layer == "namespaces" and os.getpid() != 1:
             return "it did not keep processes apart"
         if layer == "landlock" and _can(lambda: os.listdir(folder.parent)):
@@ -148,6 +154,21 @@ class Isolation:
             if folder.is_dir() and holder:
                 lacks.append(f"{name}/ stays readable, since it lies in {holder}")
         return "; ".join(lacks)
+
+
+def _gpu_devices() -> list[str]:
+    """The files through which a program talks to its GPU."""
+    return [*map(str, Path("/dev").glob("nvidia*")), "/dev/kfd", "/dev/dri"]
+
+
+def _gpu_works() -> bool:
+    """Whether this process can start a context on its GPU."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return True  # a GPU of another maker: its runs will tell
+    context = ctypes.c_void_p()
+    return not (driver.cuInit(0) or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
 
 
 def _can(act: Callable[[], object]) -> bool:

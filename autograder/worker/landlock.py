@@ -40,8 +40,9 @@ def version() -> int:
         raise
 
 
-def restrict(readable: Iterable[Path], folder: Path) -> None:
-    """From now on this thread and its children read `readable`, and write below `folder` only.
+def restrict(readable: Iterable[Path], folder: Path, devices: Iterable[str] = ()) -> None:
+    """From now on this thread and its children read `readable`, and write below `folder` and to
+    `devices` only.
 
     TCP is denied from version 4 on; signals and abstract Unix sockets to processes that are not
     restricted with it from version 6 on. Needs no_new_privs. Raises OSError.
@@ -59,6 +60,8 @@ def restrict(readable: Iterable[Path], folder: Path) -> None:
             _allow(rules, path, files & (EXECUTE | READ_FILE | READ_DIR))
         for path in DEVICES:
             _allow(rules, path, files & (READ_FILE | WRITE_FILE | TRUNCATE))
+        for path in devices:
+            _allow(rules, path, files & (READ_FILE | WRITE_FILE | READ_DIR | IOCTL_DEV))
         _allow(rules, folder, files & ~(MAKE_CHAR | MAKE_SOCK | MAKE_BLOCK))
         call("syscall", RESTRICT_SELF, rules, 0)
     finally:

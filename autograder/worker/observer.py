@@ -210,6 +210,8 @@ def _contents(storage: torch.UntypedStorage) -> bytes:
     """A copy of the storage; of one too large to copy, nothing, so that it always looks the same."""
     if not 0 < storage.nbytes() <= COPIED_BYTES:
         return b""
+    if storage.device.type != "cpu":
+        storage = storage.cpu()
     return ctypes.string_at(storage.data_ptr(), storage.nbytes())
 
 

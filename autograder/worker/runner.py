@@ -19,19 +19,24 @@ import torch
 from autograder.worker import calls, compiler, differentiation, limits, loader
 from autograder.worker.address_check import AddressCheck
 from autograder.worker.errors import describe_error
+from autograder.worker.launches import Launches
 from autograder.worker.loop_observer import LoopObserver
 from autograder.worker.observer import Observer
 from autograder.worker.tuning import Tuning
 
 MAX_REPORT = 2 * 2**20  # a kernel's listing is most of it
 MAX_TUNERS = 8
+MOSTLY_HOLES = (
+    2**30
+)  # bytes of a storage whose elements lie far apart: the others have few megabytes
 
 
 def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -> None:
     """Never returns. Writes one JSON object to `report_fd`, the result's bytes to the arena."""
     faulthandler.enable(file=trace_fd)
     faulthandler.register(signal.SIGUSR1, file=trace_fd, all_threads=False)
-    limits.apply(job["cpu_seconds"])
+    gpu = job.get("gpu", False)
+    limits.apply(job["cpu_seconds"], limits.DATA_BYTES_WITH_GPU if gpu else limits.DATA_BYTES)
     sys.setrecursionlimit(1000)
     if "target" in job:
         report = compiler.report(job, folder)
@@ -51,13 +56,21 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     warnings.simplefilter("default")
     arena = job["arena"]
     memory = mmap.mmap(arena_fd, arena["size"])
-    operands = [_operand(memory, place) for place in arena["operands"]]
-    before = [[_operand(memory, place) for place in call] for call in arena["before"]]
+    places = [arena["operands"], *arena["before"]]
+    operands, *before = [[_operand(memory, place) for place in call] for call in places]
     backward, more, named = arena["backward"], job["more"], job["named"]
-    check = AddressCheck(str(folder), job["order"], job["fill"])
+    hosts = operands
+    if job.get("gpu"):
+        try:
+            operands, *before = [
+                [_on_gpu(tensor) for tensor in call] for call in (operands, *before)
+            ]
+        except torch.OutOfMemoryError:
+            return _no_room()
+    check = Launches() if job.get("gpu") else AddressCheck(str(folder), job["order"], job["fill"])
     check.install()
     tuning = Tuning(**job["tuning"])
-    tuning.install()
+    tuning.install(stand_in=not job.get("gpu"))
     given = [operand for call in (operands, *before) for operand in call]
     observe = Observer if job["kernel"] else LoopObserver
     observer = observe(str(folder), given, job["allowed"])
@@ -85,6 +98,9 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
                 name = arena["operands"][backward["wanted"][index]]["name"]
                 observer.judge(gradient, f"the gradient of `{name}`")
                 _hand_over(memory, backward["gradients"][index], gradient)
+        for host, tensor in zip(hosts, operands):
+            if tensor is not host:
+                _bring_back(host, tensor)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         report["error"] = describe_error(error, folder)
     report["refusal"] = observer.refusal
@@ -105,6 +121,40 @@ def _operand(memory: mmap.mmap, place: dict) -> torch.Tensor:
         memory, dtype=getattr(torch, place["dtype"]), count=place["elements"], offset=place["start"]
     )
     return storage.as_strided(place["shape"], place["strides"], place["offset"])
+
+
+def _on_gpu(tensor: torch.Tensor) -> torch.Tensor:
+    """The same view of a copy of its storage on the GPU, margins included.
+
+    Of a storage that is mostly holes only the tensor's own elements are copied.
+    """
+    storage = tensor.untyped_storage()
+    if storage.nbytes() > MOSTLY_HOLES:
+        base = torch.empty(
+            storage.nbytes() // tensor.element_size(), dtype=tensor.dtype, device="cuda"
+        )
+    else:
+        base = tensor.new_empty(0).set_(storage).cuda()
+    view = base.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    if storage.nbytes() > MOSTLY_HOLES:
+        view.copy_(tensor.detach())
+    return view
+
+
+def _bring_back(host: torch.Tensor, tensor: torch.Tensor) -> None:
+    """What became of an operand's storage, for the grader to compare with what it was."""
+    storage = host.untyped_storage()
+    if storage.nbytes() <= MOSTLY_HOLES:
+        storage.copy_(tensor.untyped_storage())
+
+
+def _no_room() -> dict:
+    """The report of a case whose operands are larger than the GPU's memory."""
+    nothing = dict.fromkeys(("violations", "unfilled", "launches", "races", "hints", "tuners"), ())
+    error = {"type": "OutOfMemoryError", "message": "", "not_implemented": False}
+    error |= {"file": None, "line": None}
+    told = {"stage": "operands", "gradients": [], "refusal": None, "no_kernel": False}
+    return told | nothing | {"error": error, "loaded": 0, "stored": 0}
 
 
 def _describe(result, operands) -> dict:

@@ -74,9 +74,13 @@ class Tuning:
         self.tuners: dict[int, dict] = {}
         self._timed = 0
 
-    def install(self) -> None:
-        """Takes over the autotuners of this process. Once, before the learner's code is loaded."""
-        triton.runtime.driver.set_active(StandIn(self.benchmark))
+    def install(self, stand_in: bool = True) -> None:
+        """Takes over the autotuners of this process. Once, before the learner's code is loaded.
+
+        `stand_in`: whether there is no GPU, so that something must stand in for its driver.
+        """
+        if stand_in:
+            triton.runtime.driver.set_active(StandIn(self.benchmark))
         native = Autotuner.run
         tuning = self
 

@@ -28,8 +28,9 @@ MAX_JOB = 64 * 2**20
 def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()) -> None:
     """Serves until the grader closes the control socket.
 
-    `mode`: interpret or compile; one process can never do both, because Triton decides when it is
-    imported. `without` is for tests of isolation.
+    `mode`: interpret, compile or cuda; one process can never do two of them, because Triton decides
+    when it is imported, and a process that has used a GPU cannot fork. `without` is for tests of
+    isolation.
     """
     torch.set_num_threads(1)
     system.become_subreaper()
@@ -39,7 +40,7 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
     control = socket.socket(fileno=control_fd)
-    layers = Isolation(without)
+    layers = Isolation(without, gpu=mode == "cuda")
     ready = {"bfloat16": bfloat16, "layers": layers.report()}
     control.sendall(json.dumps(ready).encode() + b"\n")
     guards: set[int] = set()
@@ -62,6 +63,8 @@ def _warm_up(mode: str) -> bool:
     if mode == "compile":
         compiler.warm_up()
         return True
+    if mode == "cuda":
+        return True  # what there is to load is loaded; a context would keep it from forking
     bfloat16 = interpreter.repair()
     interpreter.warm_up()
     return bfloat16
