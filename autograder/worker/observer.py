@@ -17,7 +17,7 @@ import types
 from dataclasses import dataclass
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from autograder.shared import MARGIN, UNWRITTEN
@@ -211,7 +211,8 @@ def _contents(storage: torch.UntypedStorage) -> bytes:
     if not 0 < storage.nbytes() <= COPIED_BYTES:
         return b""
     if storage.device.type != "cpu":
-        storage = storage.cpu()
+        with _disable_current_modes():
+            storage = storage.cpu()
     return ctypes.string_at(storage.data_ptr(), storage.nbytes())
 
 
