@@ -106,7 +106,7 @@ def _counts(step: StepResult) -> Text:
     text = f"{good} of {len(counted)} checks passed in {step.seconds:.1f} s"
     for check in step.checks:
         if check.status == "not_measured":
-            text += f"; {check.name} not measured (needs a GPU)"
+            text += f"; {check.name} not measured ({check.message.partition(';')[0]})"
     return Text(text)
 
 

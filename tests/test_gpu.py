@@ -1,0 +1,172 @@
+"""Grading on a GPU: what can be decided without one, and a battery on one where there is one."""
+
+import numpy as np
+import pytest
+from corpus_files import CORPUS
+from seeds import SEED
+
+from autograder import course, grading
+from autograder.account import Account, Error, Place
+from autograder.arena import Arena
+from autograder.gpu import has_gpu
+from autograder.sandbox import Outcome, Sandbox
+from autograder.steps.attention import coarse_of
+from autograder.steps.attention_reference import Problem, attend
+from autograder.steps.tf32 import CUT
+from autograder.submission import read
+from autograder.verdict import Judge, gpu_fault
+
+SEEDS = range(SEED, SEED + 10)
+BATTERY = ("vector_add", "softmax", "triton_matmul", "flash_attention", "attention")
+
+
+def solution(name):
+    return read(course.ROOT / "solutions" / f"{course.find_step(name).folder}.py")
+
+
+def cases_of(name, seed):
+    return grading.battery(course.find_step(name), seed)
+
+
+# --- without a GPU ----------------------------------------------------------------------------
+
+
+def cut(x):
+    """float32 numbers as a tensor core reads them: ten bits of fraction, the others dropped."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
+    return (bits >> CUT << CUT).view(np.float32).astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_product_in_tf32_is_inside_what_a_gpu_is_allowed_and_outside_the_bound_alone(seed):
+    case = next(c for c in cases_of("triton_matmul", seed) if c.dtype == "float32")
+    a, b = (operand.values for operand in case.operands)
+    error = np.abs(cut(a) @ cut(b) - case.expected)
+    assert (error <= case.bound + case.coarse).all()
+    assert (error > case.bound).any()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_product_of_bfloat16_numbers_is_outside_what_a_gpu_is_allowed(seed):
+    case = next(c for c in cases_of("triton_matmul", seed) if c.dtype == "float32")
+    a, b = ((x.values.view(np.uint32) >> 16 << 16).view(np.float32) for x in case.operands)
+    error = np.abs(a.astype(float) @ b.astype(float) - case.expected)
+    assert (error > case.bound + case.coarse).any()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_attention_in_tf32_is_inside_what_a_gpu_is_allowed(seed):
+    for case in cases_of("flash_attention", seed):
+        if case.dtype != "float32":
+            assert np.all(case.coarse == 0)
+            continue
+        problem = Problem.of(case.operands, case.size.get("causal", False), case.size.get("scale"))
+        q, k, v = (cut(operand.values) for operand in case.operands)
+        rounded = problem.but(q=q, k=k, v=v)
+        error = np.abs(cut(rounded.weights()) @ v - attend(problem))
+        allowed = case.bound + coarse_of(problem, case.expected)
+        assert (error <= allowed).all() and (error > case.bound).any()
+
+
+def test_a_step_that_promises_float32_allows_no_tf32():
+    assert course.find_step("ieee_matmul").task.ieee
+
+
+@pytest.mark.parametrize(
+    ("type", "message", "begins", "cause"),
+    [
+        (
+            "AcceleratorError",
+            "CUDA error: an illegal memory access was encountered",
+            "a kernel touched memory that no tensor has",
+            "crashed",
+        ),
+        (
+            "RuntimeError",
+            "Triton Error [CUDA]: misaligned address",
+            "a kernel read or wrote several elements at once",
+            "hint_untrue",
+        ),
+        (
+            "OutOfResources",
+            "out of resource: shared memory, Required: 300000, Hardware limit: 232448.",
+            "this GPU has less shared memory",
+            "shared_memory_exceeded",
+        ),
+    ],
+)
+def test_what_a_gpu_stops_is_told_as_such(type, message, begins, cause):
+    text, told = gpu_fault(Error(type, message, False, Place()))
+    assert text.startswith(begins) and told == cause
+
+
+def test_an_error_of_the_learners_own_is_no_fault_of_a_gpu():
+    assert gpu_fault(Error("RuntimeError", "no such head", False, Place())) is None
+    assert gpu_fault(Error("ValueError", "out of memory", False, Place())) is None
+
+
+def no_room() -> Outcome:
+    error = Error("OutOfMemoryError", "", False, Place())
+    nothing = dict.fromkeys(("violations", "unfilled", "launches", "races", "hints", "tuners"), ())
+    account = Account(
+        "operands", None, (), error, None, no_kernel=False, loaded=0, stored=0, **nothing
+    )
+    return Outcome("exited", account=account)
+
+
+@pytest.mark.parametrize(("focus", "status"), [("int64", "not_measured"), ("", "error")])
+def test_only_a_case_of_gigabytes_may_find_no_room(focus, status):
+    """Else a submission could say so of any case that it fails."""
+    case = next(c for c in cases_of("triton_matmul", 1) if c.focus == focus)
+    with Arena(case) as arena:
+        judge = Judge(solution("triton_matmul"), "triton_matmul")
+        assert judge.judge(case, arena, no_room()).check.status == status
+
+
+# --- on a GPU ---------------------------------------------------------------------------------
+
+on_a_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU here")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(gpu=True) as sandbox:
+        yield sandbox
+
+
+def graded(path, name, sandbox):
+    step = course.find_step(name)
+    return grading.grade_step(
+        read(path), step, sandbox, grading.Settings(SEED, speed=False), lambda *_: None
+    )
+
+
+@pytest.mark.gpu
+@on_a_gpu
+@pytest.mark.parametrize("name", BATTERY)
+def test_reference_solutions_are_right_on_the_gpu(name, sandbox):
+    path = course.ROOT / "solutions" / f"{course.find_step(name).folder}.py"
+    result = graded(path, name, sandbox)
+    assert result.status == "passed", [c for c in result.checks if c.status != "passed"]
+
+
+@pytest.mark.gpu
+@on_a_gpu
+@pytest.mark.parametrize(
+    "file",
+    ["wrong/k_tail_unmasked_a", "wrong/store_mask_missing_rows", "wrong/low_precision_accumulator"],
+)
+def test_wrong_kernels_fail_on_the_gpu(file, sandbox):
+    result = graded(CORPUS / "triton_matmul" / f"{file}.py", "triton_matmul", sandbox)
+    assert result.status == "failed"
+
+
+@pytest.mark.gpu
+@on_a_gpu
+def test_a_fault_of_one_case_leaves_the_others_their_gpu(sandbox, tmp_path):
+    source = (course.ROOT / "solutions" / "04_first_kernels.py").read_text(encoding="utf-8")
+    path = tmp_path / "wild.py"
+    path.write_text(source.replace("offsets, x + y, mask", "2**40 + offsets, x + y, mask"))
+    result = graded(path, "vector_add", sandbox)
+    assert "the GPU stopped it" in result.checks[0].message
+    assert graded(course.ROOT / "solutions" / "04_first_kernels.py", "vector_add", sandbox).passed
