@@ -11,6 +11,7 @@ nobody has given, nor touch a column of another assignment.
 """
 
 import csv
+import io
 import re
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from autograder.classroom.exports import write_table
 from autograder.classroom.standing import GRADED, Standing, standings
 
 KEPT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+POSSIBLE = "Points Possible"  # where a name would be, in the row that says what an assignment is worth
 KEYS = ("SIS Login ID", "SIS User ID", "ID")
 
 
@@ -58,6 +60,7 @@ class CanvasExport(ExportPlugin):
         columns = self._columns({standing.assignment for standing in found}, header)
         indices = [header.index(name) for name in KEPT if name in header]
         who = self._rows_by_student(header, rows)
+        self._compare_points(found, columns, header, rows)
         notes = []
         for standing in found:
             column = columns.get(standing.assignment)
@@ -73,8 +76,7 @@ class CanvasExport(ExportPlugin):
                 told = " ".join(told)
                 notes.append((standing.student.id, standing.assignment, standing.status, told))
         kept = [*indices, *sorted(columns.values())]
-        id_column = header.index("ID")
-        return [[_cell(row, i, i == id_column) for i in kept] for row in (header, *rows)], notes
+        return [[row[i] for i in kept] for row in (header, *rows)], notes
 
     def _read(self) -> tuple[list[str], list[list[str]]]:
         if not self.gradebook:
@@ -83,7 +85,7 @@ class CanvasExport(ExportPlugin):
             text = Path(self.gradebook).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise _Unusable(f"{self.gradebook}: cannot be read ({error})") from None
-        rows = [row for row in csv.reader(text.splitlines()) if row]
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
         if not rows or "Student" not in rows[0] or "ID" not in rows[0]:
             raise _Unusable(f"{self.gradebook}: not a Canvas export: no columns Student and ID")
         width = len(rows[0])
@@ -106,6 +108,19 @@ class CanvasExport(ExportPlugin):
             )
         return found
 
+    def _compare_points(self, found, columns, header, rows) -> None:
+        """Says where Canvas counts an assignment out of other points than the gradebook."""
+        possible = next((r for r in rows if r[header.index("Student")].strip() == POSSIBLE), None)
+        for assignment, column in columns.items() if possible else ():
+            points = next(s.max_score for s in found if s.assignment == assignment)
+            if possible[column].strip() not in ("", f"{points:g}", f"{points:.1f}", f"{points:.2f}"):
+                self.log.warning(
+                    "“%s” has %s points in Canvas and %g in the gradebook; scores are not scaled",
+                    header[column],
+                    possible[column].strip(),
+                    points,
+                )
+
     def _rows_by_student(self, header: list[str], rows: list[list[str]]) -> dict[str, list[str]]:
         found = {}
         for key in reversed([name for name in KEYS if name in header]):
@@ -113,7 +128,3 @@ class CanvasExport(ExportPlugin):
             found.update({row[column]: row for row in rows if row[column]})
         return found
 
-
-def _cell(row: list[str], column: int, is_id: bool) -> object:
-    """Canvas's own ID as it is, so that Canvas knows the student again, whatever guards the rest."""
-    return _Plain(row[column]) if is_id else row[column]

@@ -38,7 +38,7 @@ def rebuild(release: NotebookNode, submitted: Submitted) -> tuple[NotebookNode, 
     answers = {}
     for cell in solutions:
         grade_id = cell.metadata.nbgrader.grade_id
-        answers[grade_id] = reader.answer(grade_id, cell.source, notes)
+        answers[grade_id] = reader.answer(grade_id, notes)
     notes += _notes_on_checks(release, submitted)
     numbers = [answer.number for answer in answers.values() if answer]
     if not numbers and not any(reader.with_id(grade_id) for grade_id in answers):
@@ -78,21 +78,22 @@ class _Reader:
         self.code = Submission.from_cells(Path("notebook"), code)
         self.numbers = {id(c): cell.number for c, cell in zip(self.code.cells, self.cells)}
 
+    def is_released(self, cell: SubmittedCell) -> bool:
+        """Whether it is word for word a cell of the release, such as a skeleton."""
+        return _normal(cell.source) in self.released
+
     def with_id(self, grade_id: str) -> list[SubmittedCell]:
         return [cell for cell in self.cells if grade_id in cell.ids]
 
-    def answer(self, grade_id: str, skeleton: str, notes: list[str]) -> SubmittedCell | None:
+    def answer(self, grade_id: str, notes: list[str]) -> SubmittedCell | None:
         """The cell that answers a solution cell: by its id, else by the step's function.
 
         A cell that still is as it was released is no answer. Of several the last counts.
         """
         step = course.find_step(grade_id)
-        by_id = [cell for cell in self.with_id(grade_id) if _normal(cell.source) != _normal(skeleton)]
-        defining = [
-            cell
-            for cell in self.cells
-            if step and self._defines(cell, grade_id) and _normal(cell.source) not in self.released
-        ]
+        changed = [cell for cell in self.cells if not self.is_released(cell)]
+        by_id = [cell for cell in changed if grade_id in cell.ids]
+        defining = [cell for cell in changed if step and self._defines(cell, grade_id)]
         both = [cell for cell in by_id if cell in defining]
         found = both or defining or by_id
         if not found:
@@ -124,7 +125,7 @@ class _Reader:
                 continue
             for statement in self.code.slice_for(grade_id):
                 number = self._number(statement)
-                released = _normal(self.cells[number - 1].source) in self.released
+                released = self.is_released(self.cells[number - 1])
                 answered = statement.binds and statement.binds <= given_names
                 if number in given or released or answered or (number, statement.index) in seen:
                     continue
@@ -160,7 +161,8 @@ def _notes_on_checks(release: NotebookNode, submitted: Submitted) -> list[str]:
         meta = cell.metadata.nbgrader
         name = f"`{meta.grade_id.removesuffix(CHECK)}`"
         copies = [c for c in submitted.cells if meta.grade_id in c.ids]
-        if not copies:
+        same = any(_normal(c.source) == _normal(cell.source) for c in submitted.cells)
+        if not copies and not same:
             notes.append(f"The check cell of {name} is missing; it was put back.")
         elif any(_normal(c.source) != _normal(cell.source) for c in copies):
             notes.append(f"The check cell of {name} was changed; the released one counts.")
