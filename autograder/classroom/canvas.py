@@ -23,7 +23,9 @@ from autograder.classroom.exports import write_table
 from autograder.classroom.standing import GRADED, Standing, standings
 
 KEPT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-POSSIBLE = "Points Possible"  # where a name would be, in the row that says what an assignment is worth
+POSSIBLE = (
+    "Points Possible"  # where a name would be, in the row that says what an assignment is worth
+)
 KEYS = ("SIS Login ID", "SIS User ID", "ID")
 
 
@@ -80,7 +82,9 @@ class CanvasExport(ExportPlugin):
 
     def _read(self) -> tuple[list[str], list[list[str]]]:
         if not self.gradebook:
-            raise _Unusable("--CanvasExport.gradebook=FILE is missing: the CSV that Canvas exported")
+            raise _Unusable(
+                "--CanvasExport.gradebook=FILE is missing: the CSV that Canvas exported"
+            )
         try:
             text = Path(self.gradebook).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
@@ -113,7 +117,12 @@ class CanvasExport(ExportPlugin):
         possible = next((r for r in rows if r[header.index("Student")].strip() == POSSIBLE), None)
         for assignment, column in columns.items() if possible else ():
             points = next(s.max_score for s in found if s.assignment == assignment)
-            if possible[column].strip() not in ("", f"{points:g}", f"{points:.1f}", f"{points:.2f}"):
+            if possible[column].strip() not in (
+                "",
+                f"{points:g}",
+                f"{points:.1f}",
+                f"{points:.2f}",
+            ):
                 self.log.warning(
                     "“%s” has %s points in Canvas and %g in the gradebook; scores are not scaled",
                     header[column],
@@ -127,4 +136,3 @@ class CanvasExport(ExportPlugin):
             column = header.index(key)
             found.update({row[column]: row for row in rows if row[column]})
         return found
-

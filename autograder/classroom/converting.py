@@ -92,9 +92,9 @@ class GradeSteps(NbGraderPreprocessor):
     seed = Integer(
         None, allow_none=True, help="Draws the cases; drawn at random for each run unless given."
     ).tag(config=True)
-    timeout = Float(
-        grading.DEFAULT_TIMEOUT, help="Seconds that one case of a step may run."
-    ).tag(config=True)
+    timeout = Float(grading.DEFAULT_TIMEOUT, help="Seconds that one case of a step may run.").tag(
+        config=True
+    )
 
     def preprocess(self, nb, resources):
         names = resources["nbgrader"]
@@ -104,7 +104,7 @@ class GradeSteps(NbGraderPreprocessor):
         if not about["trouble"]:
             try:
                 self._grade(nb, resources, scores)
-            except Exception as error:  # noqa: BLE001 - one notebook must not end the class
+            except Exception as error:
                 scores.clear()
                 self.log.debug("%s", error, exc_info=True)
                 about["trouble"] = f"The grader failed ({type(error).__name__}: {error})."

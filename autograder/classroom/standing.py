@@ -79,7 +79,9 @@ def _standing(gradebook, directory, assignment, student) -> Standing:
     def folder(step: str) -> Path:
         return Path(directory.format_path(step, student.id, assignment.name))
 
-    about = [_about(path) for path in sorted(folder(directory.autograded_directory).glob("*.ipynb"))]
+    about = [
+        _about(path) for path in sorted(folder(directory.autograded_directory).glob("*.ipynb"))
+    ]
     try:
         submission = gradebook.find_submission(assignment.name, student.id)
     except MissingEntry:

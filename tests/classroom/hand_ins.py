@@ -41,7 +41,9 @@ def packed(notebook) -> bytes:
 
 
 def cell_of(notebook, grade_id: str):
-    return next(c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id)  # fmt: skip
+    return next(
+        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id
+    )
 
 
 def code(source: str, **metadata):
@@ -190,7 +192,12 @@ CHAPTER_1 = [
     HandIn("honest", ALL, honest),
     HandIn("byte order mark", ALL, text("\ufeff{}".format), "byte order mark"),
     HandIn("Windows file", ALL, text(lambda t: t.replace("\n", "\r\n"))),
-    HandIn("Windows cells", ALL, each(lambda c: c.update(source=c.source.replace("\n", "\r\n"))), "Windows line ends"),  # fmt: skip
+    HandIn(
+        "Windows cells",
+        ALL,
+        each(lambda c: c.update(source=c.source.replace("\n", "\r\n"))),
+        "Windows line ends",
+    ),
     HandIn("renamed", ALL, called("{} (1).ipynb"), "was taken for"),
     HandIn("renamed in Chinese", ALL, called("作业一.ipynb"), "作业一"),
     HandIn("empty file", NO_SCORE, raw(b""), "empty", "no score"),
@@ -201,7 +208,12 @@ CHAPTER_1 = [
     HandIn("VS Code", ALL, edited(lambda n: n.metadata.clear())),
     HandIn("another kernel", ALL, edited(lambda n: n.metadata.kernelspec.update(name="mine"))),
     HandIn("saved errors", ALL, each(failed_outputs)),
-    HandIn("no metadata", ALL, each(lambda c: (c.metadata.clear(), c.update(id=f"x{id(c)}"))), "looked for by name"),  # fmt: skip
+    HandIn(
+        "no metadata",
+        ALL,
+        each(lambda c: (c.metadata.clear(), c.update(id=f"x{id(c)}"))),
+        "looked for by name",
+    ),
     HandIn("50 MB of saved output", ALL, edited(many_outputs)),
 ]
 
@@ -225,16 +237,43 @@ CHAPTER_4 = [
     HandIn("deleted answer", NONE, delete("vector_add"), "No cell for `vector_add`"),
     HandIn("moved answer", ALL, move_to_the_end("vector_add")),
     HandIn("store not masked", PART, replaced("vector_add", "x + y, mask=mask", "x + y")),
-    HandIn("store far outside", PART, replaced("vector_add", "out_ptr + offsets", "out_ptr + offsets + (1 << 40)")),  # fmt: skip
+    HandIn(
+        "store far outside",
+        PART,
+        replaced("vector_add", "out_ptr + offsets", "out_ptr + offsets + (1 << 40)"),
+    ),
     HandIn("endless cell", ALL, also("vector_add", "for _ in iter(int, 1): pass")),
     HandIn("endless function", NONE, adding("while True: pass"), status="timed out"),
     HandIn("os._exit", NONE, adding("import os; os._exit(0)"), status="crashed"),
-    HandIn("segmentation fault", NONE, adding("import ctypes; return ctypes.string_at(0)"), status="crashed"),  # fmt: skip
+    HandIn(
+        "segmentation fault",
+        NONE,
+        adding("import ctypes; return ctypes.string_at(0)"),
+        status="crashed",
+    ),
     HandIn("sys.exit", NONE, adding("import sys; sys.exit(0)")),
-    HandIn("patches the comparison", PART, adding("return torch.zeros_like(x)", "import torch\ntorch.testing.assert_close = lambda *a, **k: None")),  # fmt: skip
-    HandIn("reads the solutions", NONE, adding(f"exec(open({SOLUTIONS!r}).read(), globals()); return globals()['vector_add'](x, y)"), needs="landlock"),  # fmt: skip
+    HandIn(
+        "patches the comparison",
+        PART,
+        adding(
+            "return torch.zeros_like(x)",
+            "import torch\ntorch.testing.assert_close = lambda *a, **k: None",
+        ),
+    ),
+    HandIn(
+        "reads the solutions",
+        NONE,
+        adding(
+            f"exec(open({SOLUTIONS!r}).read(), globals()); return globals()['vector_add'](x, y)"
+        ),
+        needs="landlock",
+    ),
     HandIn("prints 50 MB", NONE, beside("print('x' * 50_000_000)"), status="crashed"),
-    HandIn("warns on stderr", ALL, beside("import sys, warnings; warnings.warn('slow'); print('!', file=sys.stderr)")),  # fmt: skip
+    HandIn(
+        "warns on stderr",
+        ALL,
+        beside("import sys, warnings; warnings.warn('slow'); print('!', file=sys.stderr)"),
+    ),
 ]
 
 # --- ten that reach for the mark, and others --------------------------------------------------
@@ -317,18 +356,42 @@ MARKUP = "</script><script>alert(1)</script>"
 CHAPTER_5 = [
     HandIn("fake outputs", NONE, unanswered(fake_outputs), hijack=True),
     HandIn("one more grade cell", NONE, unanswered(extra_grade_cell), hijack=True),
-    HandIn("1000 points", NONE, unanswered(changed_points), "points of `row_max` were changed", hijack=True),  # fmt: skip
-    HandIn("its own check", NONE, unanswered(changed_check), "the released one counts", hijack=True),  # fmt: skip
+    HandIn(
+        "1000 points",
+        NONE,
+        unanswered(changed_points),
+        "points of `row_max` were changed",
+        hijack=True,
+    ),
+    HandIn(
+        "its own check", NONE, unanswered(changed_check), "the released one counts", hijack=True
+    ),
     HandIn("roles swapped", NONE, unanswered(swapped_roles), hijack=True),
     HandIn("a forged record", NONE, unanswered(forged_record), hijack=True),
-    HandIn("files beside it", NONE, with_files(**{"sitecustomize.py": FORGED, "autograder.py": FORGED, "nbgrader_config.py": "raise SystemExit", "gradebook.db": "x"}), hijack=True),  # fmt: skip
+    HandIn(
+        "files beside it",
+        NONE,
+        with_files(
+            **{
+                "sitecustomize.py": FORGED,
+                "autograder.py": FORGED,
+                "nbgrader_config.py": "raise SystemExit",
+                "gradebook.db": "x",
+            }
+        ),
+        hijack=True,
+    ),
     HandIn("patches the grader", NONE, row_max(f"{FORGED}; return x[:, 0].clone()"), hijack=True),
     HandIn("writes the gradebook", NONE, writes_the_gradebook, hijack=True, needs="landlock"),
     HandIn("forges a verdict", NONE, row_max(VERDICT.strip()), status="crashed", hijack=True),
     HandIn("the library's maximum", NONE, row_max("return x.max(dim=1).values"), status="refused"),
     HandIn("markup everywhere", ALL, called(f"{MARKUP.replace('/', '')}.ipynb"), "was taken for"),
     HandIn("half a character", NONE, answer("row_max", "def row_max(x):\n    return '\ud800'")),
-    HandIn("maximum from zero", PART, replaced("row_max", 'float("-inf"), tl.float32', "0.0, tl.float32")),  # fmt: skip
+    HandIn(
+        "maximum from zero",
+        PART,
+        replaced("row_max", 'float("-inf"), tl.float32', "0.0, tl.float32"),
+    ),
     HandIn("not answered", NONE, unanswered(lambda notebook: None)),
     HandIn("not Python", NONE, row_max("return x.max(")),
 ]

@@ -179,7 +179,15 @@ def test_canvas_import_is_the_instructor_s_export_filled_in(school, caplog):
     )
     rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
     assert rows == [
-        "Student,ID,SIS User ID,SIS Login ID,Section,Chapter 1 (11),04_first_kernels (12)".split(","),
+        [
+            "Student",
+            "ID",
+            "SIS User ID",
+            "SIS Login ID",
+            "Section",
+            "Chapter 1 (11)",
+            "04_first_kernels (12)",
+        ],
         ["", "", "", "", "", "Manual Posting", ""],
         ["    Points Possible", "", "", "", "", "3.00", "8.00"],
         ["Ng, Anna", "101", "u1", "anna", "A", "3", "4"],
@@ -255,9 +263,12 @@ def formgrader(school, tmp_path_factory):
     command = [sys.executable, "-m", "jupyter_server", f"--port={port}", "--ServerApp.token="]
     command += ["--allow-root", "--no-browser", f"--ServerApp.jpserver_extensions={extensions}"]
     environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)}
-    with (home / "log").open("w") as log, subprocess.Popen(
-        command, cwd=school.root, env=environment, stdout=log, stderr=log
-    ) as server:
+    with (
+        (home / "log").open("w") as log,
+        subprocess.Popen(
+            command, cwd=school.root, env=environment, stdout=log, stderr=log
+        ) as server,
+    ):
         try:
             for _ in range(600):
                 try:
