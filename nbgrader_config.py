@@ -5,6 +5,7 @@ Only what differs from nbgrader's defaults stands here.
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 from autograder.classroom import RELEASE
@@ -12,6 +13,9 @@ from autograder.classroom import RELEASE
 # nbgrader makes the gradebook with a program `alembic` that it looks for by name. It lies beside
 # this Python, which need not be on the path: .venv/bin/nbgrader works without activating anything.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+# Three of these for each new submission would hide the sentences on hand-ins; nbgrader means no harm.
+warnings.filterwarnings("ignore", "Object of type .* not in session", module="nbgrader")
 
 c = get_config()  # noqa: F821 - nbgrader defines it
 

@@ -9,7 +9,6 @@ sentence and a mark for a human to look at it; it never ends the grading of a cl
 
 import atexit
 import functools
-import html
 import re
 import secrets
 from dataclasses import replace
@@ -28,7 +27,8 @@ from autograder.classroom import CHECK, KEY, RELEASE, submitted
 from autograder.classroom.rebuild import rebuild
 from autograder.environment import describe
 from autograder.report import gradescope, terminal
-from autograder.report.fragment import step_html
+from autograder.report.fragment import step_html, with_code
+from autograder.report.words import printable
 from autograder.result import Grading, SubmissionResult
 from autograder.sandbox import Sandbox
 from autograder.submission import BadInput, read
@@ -82,7 +82,7 @@ class RebuiltNotebook(NotebookExporter):
             trouble = f"The hand-in cannot be read: {error}."
         except Exception as error:  # noqa: BLE001 - whatever the file holds, the class goes on
             trouble = f"The hand-in cannot be read ({type(error).__name__})."
-        notebook.metadata[KEY] = {"notes": notes, "trouble": trouble}
+        notebook.metadata[KEY] = {"notes": [_line(note) for note in notes], "trouble": trouble}
         return self.from_notebook_node(notebook, resources, **kwargs)
 
 
@@ -109,7 +109,7 @@ class GradeSteps(NbGraderPreprocessor):
                 self.log.debug("%s", error, exc_info=True)
                 about["trouble"] = f"The grader failed ({type(error).__name__}: {error})."
         if about["trouble"]:
-            about["trouble"] += " It has no score yet: please look at it."
+            about["trouble"] = _line(f"{about['trouble']} It has no score yet: please look at it.")
         for note in (about["trouble"], *about["notes"]):
             if note:
                 self.log.warning("%s: %s", who, note)
@@ -161,12 +161,16 @@ def _step_of(cell) -> course.Step | None:
     return step and replace(step, points=meta.points)
 
 
+def _line(text: str) -> str:
+    """Text on one line: a file's name may hold what would begin a new line of a log or a page."""
+    return " ".join(printable(text).split())
+
+
 def _notes_cell(notes: list[str]):
     """File names and the like are the learner's, so the sentences are HTML in which all is text."""
-    items = "".join(f"<li>{html.escape(note)}</li>" for note in notes if note)
-    return new_markdown_cell(
-        f"<div><b>How this notebook was read</b><ul>{items}</ul></div>", id="how-it-was-read"
-    )
+    items = "".join(f"<li>{with_code(note)}</li>" for note in notes if note)
+    text = f"<div><b>How this notebook was read</b><ul>{items}</ul></div>"
+    return new_markdown_cell(text, id="how-it-was-read")
 
 
 @functools.cache

@@ -60,10 +60,9 @@ def rebuild(release: NotebookNode, submitted: Submitted) -> tuple[NotebookNode, 
         cells.append(cell)
         cells += reader.helper_cells(after[grade_id], grade_id)
     notebook = NotebookNode({**release, "cells": cells})
-    kept = sorted({n for helpers in (*before.values(), *after.values()) for n in helpers.lines})
+    kept = {n for helpers in (*before.values(), *after.values()) for n in helpers.lines}
     if kept:
-        where = ", ".join(map(str, kept))
-        notes.append(f"A solution needs code from the learner's cell {where}; it was kept.")
+        notes.append(f"Code that an answer needs was kept from {_cells(kept)} of the hand-in.")
     return notebook, notes
 
 
@@ -101,12 +100,11 @@ class _Reader:
                 notes.append(f"No cell for `{grade_id}` was found; it counts as not answered.")
             return None
         answer = found[-1]
-        others = {cell.number for cell in [*by_id, *defining]} - {answer.number}
-        others = [c for c in self.cells if c.number in others and c.source != answer.source]
-        copies = len(self.with_id(grade_id)) > 1
-        if others or copies:
-            where = ", ".join(str(c.number) for c in others or self.with_id(grade_id))
-            notes.append(f"`{grade_id}` stands in more than one cell ({where}); cell {answer.number} counts.")  # fmt: skip
+        copies = [c for c in [*by_id, *defining] if c.source != answer.source]
+        copies = {c.number for c in [*copies, *self.with_id(grade_id)]} | {answer.number}
+        if len(copies) > 1:
+            where = _cells(copies)
+            notes.append(f"`{grade_id}` stands in {where}; cell {answer.number} counts.")
         elif not by_id and any(cell.claims for cell in self.cells):
             notes.append(f"`{grade_id}` was found by name, in cell {answer.number}.")
         return answer
@@ -169,6 +167,10 @@ def _notes_on_checks(release: NotebookNode, submitted: Submitted) -> list[str]:
         if any(c.claims.get("points", meta.points) != meta.points for c in copies):
             notes.append(f"The points of {name} were changed; the released ones count.")
     return notes
+
+
+def _cells(numbers: set[int]) -> str:
+    return f"cell{'s' if len(numbers) > 1 else ''} {', '.join(map(str, sorted(numbers)))}"
 
 
 def _role(cell: NotebookNode, role: str) -> bool:

@@ -20,6 +20,7 @@ NOT_SUBMITTED = "not submitted"  # nothing lies in submitted/
 NOT_GRADED = "not graded"  # something lies there, and autograde has made nothing of it
 NO_SCORE = "no score"  # it could not be read or graded, or waits for a human
 GRADED = "graded"
+UNSEEN = "autograde has not run, or the folder in submitted/ has no notebook at its top."
 # A submission that was graded and did one of these has this status, the last of the list first.
 NOTABLE = ("crashed", "timed_out", "refused")
 
@@ -91,6 +92,8 @@ def _standing(gradebook, directory, assignment, student) -> Standing:
         handed_in = folder(directory.submitted_directory)
         empty = not handed_in.is_dir() or not any(handed_in.iterdir())
         status = NOT_SUBMITTED if submission is None and empty else NOT_GRADED
+        if status == NOT_GRADED:
+            about = [{"notes": [UNSEEN], "trouble": ""}]
     else:
         parts = [_part(grade) for notebook in submission.notebooks for grade in notebook.grades]
         if any(part.score is None for part in parts):

@@ -8,7 +8,6 @@ is read for the notes only. Must never write into the folder, and never run code
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.report.words import printable
 from autograder.submission import BadInput, read_notebook
 
 LARGEST = 100_000_000  # bytes; nbgrader's own limit for what it collects
@@ -62,7 +61,7 @@ def read(folder: Path, name: str) -> Submitted:
 def _find(folder: Path, name: str, notes: list[str]) -> Path:
     path = folder / f"{name}.ipynb"
     others = sorted(p for p in folder.glob("*.ipynb") if p != path)
-    names = ", ".join(f"“{printable(p.name)}”" for p in others)
+    names = ", ".join(f"“{p.name}”" for p in others)
     if path.exists():
         if others:
             notes.append(f"{path.name} was graded; left alone: {names}.")

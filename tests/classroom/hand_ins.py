@@ -231,8 +231,8 @@ def beside(line: str):
 
 
 CHAPTER_4 = [
-    HandIn("kernel in a cell of its own", ALL, split("vector_add"), "it was kept"),
-    HandIn("copied cell", ALL, duplicate("vector_add"), "more than one cell"),
+    HandIn("kernel in a cell of its own", ALL, split("vector_add"), "was kept from cell"),
+    HandIn("copied cell", ALL, duplicate("vector_add"), "stands in cells"),
     HandIn("deleted check", ALL, delete("vector_add-check"), "was put back"),
     HandIn("deleted answer", NONE, delete("vector_add"), "No cell for `vector_add`"),
     HandIn("moved answer", ALL, move_to_the_end("vector_add")),

@@ -20,6 +20,7 @@ STEPS = {  # what is left of the three exercises, so that a class is graded in s
 }
 NAMES = ["anna", "=ben", "-1", "+cem", "@dora", "李明"] + [f"student{i:02d}" for i in range(6, 16)]
 ABSENT = "zoe"  # is in the gradebook and hands in nothing
+LOST = ("nina", "04_first_kernels")  # hands in a folder without a notebook
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,10 @@ def hold_class(root: Path) -> Class:
             for student, case in zip(NAMES, hand_ins, strict=True):
                 cases[student, assignment] = case
                 hand_in(root, student, assignment, case.make(*given))
+        hand_in(root, *LOST, {"first_kernels.ipynb.txt": b"{}"})
         with Gradebook(f"sqlite:///{root}/gradebook.db") as gradebook:
             gradebook.add_student(ABSENT, last_name="@SUM(1+1)", first_name="=1+1, Zoë")
+            gradebook.add_student(LOST[0])
         for assignment in CASES:
             nbgrader("Autograde", assignment)
             nbgrader("GenerateFeedback", assignment)

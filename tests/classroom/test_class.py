@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from hand_ins import ALL, CASES, NO_SCORE, NONE, PART
 from nbgrader.api import Gradebook
-from school import ABSENT, NAMES, nbgrader
+from school import ABSENT, LOST, NAMES, nbgrader
 
 # The school is graded once for all of these, in about half a minute.
 pytestmark = [
@@ -122,7 +122,7 @@ def test_an_autograded_notebook_is_the_release_with_the_answer(school):
 def test_csv_tells_not_submitted_crashed_and_zero_apart(school):
     rows = table(exported(school, "autograder.classroom.exports.CsvExport", "grades.csv"))
     found = {(row["student_id"].removeprefix("'"), row["assignment"]): row for row in rows}
-    assert len(rows) == len(found) == (len(NAMES) + 1) * len(CASES)
+    assert len(rows) == len(found) == (len(NAMES) + 2) * len(CASES)
     for who, case in school.cases.items():
         row = found[who]
         assert row["status"] == case.status, case.name
@@ -132,8 +132,15 @@ def test_csv_tells_not_submitted_crashed_and_zero_apart(school):
     zero = found[case_of(school, "deleted answer")]
     crashed = found[case_of(school, "os._exit")]
     broken = found[case_of(school, "broken JSON")]
-    told = [(row["status"], row["score"]) for row in (absent, zero, crashed, broken)]
-    assert told == [("not submitted", ""), ("graded", "0.0"), ("crashed", "0.0"), ("no score", "")]
+    told = [(row["status"], row["score"]) for row in (absent, found[LOST], zero, crashed, broken)]
+    assert told == [
+        ("not submitted", ""),
+        ("not graded", ""),
+        ("graded", "0.0"),
+        ("crashed", "0.0"),
+        ("no score", ""),
+    ]
+    assert "has no notebook at its top" in found[LOST]["notes"]
 
 
 def test_no_cell_of_the_csv_is_a_formula(school):

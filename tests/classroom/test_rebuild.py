@@ -111,7 +111,7 @@ def test_the_cell_with_the_id_counts_before_one_found_by_name(folder):
     got, notes = rebuilt(folder, changed(lambda n: n.cells.append(mine)))
     assert sources(got) == sources(FILLED)
     last = len(FILLED.cells) + 1
-    assert notes == [f"`vector_add` stands in more than one cell ({last}); cell 6 counts."]
+    assert notes == [f"`vector_add` stands in cells 6, {last}; cell 6 counts."]
 
 
 def test_of_copies_with_the_id_the_last_changed_one_counts(folder):
@@ -125,7 +125,7 @@ def test_of_copies_with_the_id_the_last_changed_one_counts(folder):
 
     got, notes = rebuilt(folder, changed(copies))
     assert cell_of(got, "vector_add").source.endswith("# second try")
-    assert notes == ["`vector_add` stands in more than one cell (6); cell 7 counts."]
+    assert notes == ["`vector_add` stands in cells 6, 7, 10; cell 7 counts."]
 
 
 def test_an_answer_in_a_new_cell_counts_where_the_skeleton_was_left(folder):
@@ -136,7 +136,7 @@ def test_an_answer_in_a_new_cell_counts_where_the_skeleton_was_left(folder):
 
     got, notes = rebuilt(folder, changed(move))
     assert sources(got) == sources(FILLED)
-    assert notes == ["`vector_add` was found by name, in cell 9."]
+    assert notes == ["`vector_add` stands in cells 6, 9; cell 9 counts."]
 
 
 def test_answers_without_any_metadata_are_found_by_name(folder):
@@ -230,7 +230,7 @@ def test_code_that_an_answer_needs_is_kept_in_its_place_and_nothing_else(folder)
     kernel = cell_of(FILLED, "vector_add").source.partition("\n\n\ndef vector_add(")[0]
     assert after == f"# From cell 10 of the hand-in: `vector_add` needs it.\n{kernel}"
     assert len(got.cells) == len(RELEASE.cells) + 2
-    assert notes == ["A solution needs code from the learner's cell 6, 10; it was kept."]
+    assert notes == ["Code that an answer needs was kept from cells 6, 10 of the hand-in."]
 
 
 def test_an_import_added_to_a_released_cell_is_kept(folder):
