@@ -33,6 +33,9 @@ from autograder.result import Grading, SubmissionResult
 from autograder.sandbox import Sandbox
 from autograder.submission import BadInput, read
 
+# nbgrader's pages have a style that hides what shows that a hint can be opened.
+STYLE = "<style>summary { display: list-item; cursor: pointer; }</style>"
+
 
 class ClearMarkedSolutions(ClearSolutions):
     """Cuts out what stands between BEGIN SOLUTION and END SOLUTION, and nothing else.
@@ -129,7 +132,10 @@ class GradeSteps(NbGraderPreprocessor):
                 continue
             result = grading.grade_step(submission, step, _sandbox(), settings, lambda *_: None)
             scores[cell.metadata.nbgrader.grade_id] = result.points
-            shown = {"text/html": step_html(result), "text/plain": terminal.step_text(result)}
+            shown = {
+                "text/html": STYLE + step_html(result),
+                "text/plain": terminal.step_text(result),
+            }
             cell.outputs = [new_output("display_data", shown)]
             results.append(result)
         graded = Grading(seed, describe(), [SubmissionResult(submission.path.name, results)])

@@ -319,7 +319,9 @@ def test_the_feedback_of_a_wrong_kernel_has_hint_and_picture(school, chromium):
     page = chromium.new_page()
     page.route("**", lambda r: r.continue_() if r.request.url.startswith("file:") else r.abort())
     page.goto(school.notebook("feedback", *who, "html").as_uri())
-    assert page.is_visible("text=Hint. What was seen")
+    hint = page.locator("summary", has_text="Hint. What was seen")
+    assert hint.is_visible()
+    assert hint.evaluate("e => getComputedStyle(e).display") == "list-item"  # has its triangle
     who = case_of(school, "maximum from zero")
     page.goto(school.notebook("feedback", *who, "html").as_uri())
     picture = page.locator("figure svg[role=img]")

@@ -39,7 +39,7 @@ def prepared(tmp_path_factory):
 
 
 @pytest.fixture
-def classroom(prepared, tmp_path, monkeypatch):
+def classroom(prepared, one_worker, tmp_path, monkeypatch):
     """A released course in a folder of its own, which is also the current one."""
     monkeypatch.setenv("PATH", os.environ["PATH"])
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
