@@ -12,6 +12,7 @@ nobody has given, nor touch a column of another assignment.
 
 import csv
 import io
+import itertools
 import re
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ from nbgrader.plugins import ExportPlugin
 from traitlets import Dict, Unicode
 
 from autograder.classroom.exports import write_table
-from autograder.classroom.standing import GRADED, Standing, standings
+from autograder.classroom.standing import GRADED, NOT_SUBMITTED, Standing, standings
 
 KEPT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 POSSIBLE = (
@@ -63,12 +64,13 @@ class CanvasExport(ExportPlugin):
         indices = [header.index(name) for name in KEPT if name in header]
         who = self._rows_by_student(header, rows)
         self._compare_points(found, columns, header, rows)
-        notes = []
+        notes, met = [], set()
         for standing in found:
             column = columns.get(standing.assignment)
             if column is None:
                 continue
             row = who.get(standing.student.id)
+            met.add(id(row))
             told = list(standing.notes)
             if row is None:
                 told.insert(0, "The Canvas export has no such student.")
@@ -77,6 +79,10 @@ class CanvasExport(ExportPlugin):
             if row is None or standing.status != GRADED or told:
                 told = " ".join(told)
                 notes.append((standing.student.id, standing.assignment, standing.status, told))
+        strangers = [row[header.index("ID")] for row in rows if id(row) not in met]
+        for stranger, assignment in itertools.product(filter(None, strangers), columns):
+            told = "Canvas's ID; the gradebook has no such student."
+            notes.append((stranger, assignment, NOT_SUBMITTED, told))
         kept = [*indices, *sorted(columns.values())]
         return [[row[i] for i in kept] for row in (header, *rows)], notes
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from autograder.submission import BadInput, read_notebook
 
 LARGEST = 100_000_000  # bytes; nbgrader's own limit for what it collects
+# Characters of code in all. There are expressions whose analysis takes Python a time that grows with
+# the square of their length, and nothing can interrupt it.
+MOST_CODE = 100_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,8 @@ def read(folder: Path, name: str) -> Submitted:
     if any("\r" in cell.source for cell in notebook.cells):
         notes.append("The cells have Windows line ends, which were changed.")
     cells = [_cell(number, cell) for number, cell in enumerate(notebook.cells, 1)]
+    if sum(len(cell.source) for cell in cells if cell.is_code) > MOST_CODE:
+        raise BadInput(f"{path.name} holds more than {MOST_CODE:,} characters of code")
     if cells and not any(cell.claims for cell in cells):
         notes.append("nbgrader's metadata are gone; the steps were looked for by name.")
     return Submitted(cells, notes)

@@ -209,6 +209,7 @@ def test_canvas_import_is_the_instructor_s_export_filled_in(school, caplog):
     assert notes["zoe", "04_first_kernels"]["status"] == "not submitted"
     assert "no such student" in notes["student09", "04_first_kernels"]["notes"]
     assert ("anna", "01_memory_hierarchy") not in notes
+    assert notes["106", "01_memory_hierarchy"]["status"] == "not submitted"  # only Canvas knows it
 
 
 @pytest.mark.parametrize(

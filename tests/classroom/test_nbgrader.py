@@ -66,6 +66,20 @@ def test_the_release_is_the_exercise_with_locked_checks(classroom):
     assert not check.editable and not check.deletable and check.nbgrader.points == 3
 
 
+def test_every_exercise_of_the_course_can_be_released(classroom):
+    shutil.rmtree(classroom / "exercises")
+    shutil.copytree(course.ROOT / "exercises", classroom / "exercises")
+    folders = sorted({step.folder for step in course.STEPS})
+    for folder in folders:
+        nbgrader("GenerateAssignment", folder, "--force")
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db") as book:
+        points = {assignment.name: assignment.max_score for assignment in book.assignments}
+    assert points == {
+        folder: sum(step.points for step in course.STEPS if step.folder == folder)
+        for folder in folders
+    }
+
+
 def test_out_to_the_class_and_back(classroom, tmp_path_factory, monkeypatch):
     """release → fetch → submit → collect → autograde → feedback → fetch, over nbgrader's exchange."""
     exchange, home = tmp_path_factory.mktemp("exchange"), tmp_path_factory.mktemp("learner")

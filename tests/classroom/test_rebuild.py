@@ -17,6 +17,7 @@ from autograder.submission import BadInput
 NAME = "first_kernels"
 RELEASE = nbformat.read(course.ROOT / f"exercises/04_first_kernels/{NAME}.ipynb", as_version=4)
 FILLED = authoring.filled(RELEASE, course.ROOT / "solutions/04_first_kernels.py")
+LONG = nbformat.v4.new_notebook(cells=[code("a or " * 30_000 + "a")])
 STEPS = ("vector_add", "scale_rows", "transpose")
 
 
@@ -280,8 +281,9 @@ def test_the_notebook_with_the_right_name_counts_and_others_are_mentioned(folder
         (lambda f: (f / f"{NAME}.ipynb").write_text("[" * 100_000), "not valid JSON"),
         (lambda f: (f / f"{NAME}.ipynb").write_text('{"cells": 3}'), "not a notebook"),
         (lambda f: (f / f"{NAME}.ipynb").write_text(" " * 2001), "larger than"),
+        (lambda f: nbformat.write(LONG, f / f"{NAME}.ipynb"), "100,000 characters of code"),
     ],
-    ids=["none", "folder", "link", "two", "UTF-16", "deep", "shape", "large"],
+    ids=["none", "folder", "link", "two", "UTF-16", "deep", "shape", "large", "long"],
 )
 def test_a_file_that_cannot_be_used_is_one_sentence_without_a_path(
     folder, monkeypatch, make, sentence
