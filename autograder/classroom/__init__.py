@@ -10,6 +10,10 @@
     nbgrader export --exporter=autograder.classroom.gradescope.GradescopeExport
     nbgrader export --exporter=autograder.classroom.canvas.CanvasExport --CanvasExport.gradebook=FILE
 
+`nbgrader db student import` before, so that who hands in nothing is in the exports too. In
+nbgrader_config.py, `c.GradeSteps.timeout` and `c.GradeSteps.seed` are `autograder grade`'s options.
+The formgrader's buttons do the same as the commands.
+
 What is graded is the released notebook with the learner's solution cells in it, so nothing else of
 a hand-in can count. No learner's code runs in nbgrader's process.
 """

@@ -44,10 +44,12 @@ class CanvasExport(ExportPlugin):
     ).tag(config=True)
 
     def export(self, gradebook):
-        target = Path(self.to or "canvas.csv")
+        target = Path(self.to or "canvas-import.csv")
         directory = self.parent.coursedir
         found = list(standings(gradebook, directory, self.assignment, self.student))
         try:
+            if target.exists() and target.resolve() == Path(self.gradebook).resolve():
+                raise _Unusable(f"{target} is what Canvas exported; give the import another name")
             rows, notes = self._filled(found)
         except _Unusable as error:
             self.log.error("%s", error)
@@ -80,6 +82,8 @@ class CanvasExport(ExportPlugin):
                 told = " ".join(told)
                 notes.append((standing.student.id, standing.assignment, standing.status, told))
         strangers = [row[header.index("ID")] for row in rows if id(row) not in met]
+        if self.student:  # only some were asked for
+            strangers = []
         for stranger, assignment in itertools.product(filter(None, strangers), columns):
             told = "Canvas's ID; the gradebook has no such student."
             notes.append((stranger, assignment, NOT_SUBMITTED, told))

@@ -237,6 +237,17 @@ def test_an_unusable_canvas_export_is_one_line(school, capfd, content, sentence)
     assert not (school.root / "never.csv").exists()
 
 
+def test_the_instructor_s_own_export_is_not_overwritten(school, capfd):
+    path = school.root / "own.csv"
+    path.write_text(CANVAS, encoding="utf-8")
+    exporter = "autograder.classroom.canvas.CanvasExport"
+    with pytest.raises(SystemExit) as ended:
+        exported(school, exporter, "own.csv", "--CanvasExport.gradebook=own.csv")
+    assert ended.value.code == 2
+    assert "give the import another name" in capfd.readouterr().err
+    assert path.read_text(encoding="utf-8") == CANVAS
+
+
 # --- what an instructor does next -------------------------------------------------------------
 
 
