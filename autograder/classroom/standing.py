@@ -20,7 +20,7 @@ NOT_SUBMITTED = "not submitted"  # nothing lies in submitted/
 NOT_GRADED = "not graded"  # something lies there, and autograde has made nothing of it
 NO_SCORE = "no score"  # it could not be read or graded, or waits for a human
 GRADED = "graded"
-UNSEEN = "autograde has not run, or the folder in submitted/ has no notebook at its top."
+UNSEEN = "autograde has not run, met an error, or found no notebook at the top of the folder."
 # A submission that was graded and did one of these has this status, the last of the list first.
 NOTABLE = ("crashed", "timed_out", "refused")
 

@@ -140,7 +140,7 @@ def test_csv_tells_not_submitted_crashed_and_zero_apart(school):
         ("crashed", "0.0"),
         ("no score", ""),
     ]
-    assert "has no notebook at its top" in found[LOST]["notes"]
+    assert "no notebook at the top of the folder" in found[LOST]["notes"]
 
 
 def test_no_cell_of_the_csv_is_a_formula(school):
