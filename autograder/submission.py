@@ -137,6 +137,12 @@ def read(path: Path) -> Submission:
     """
     if path.suffix not in (".py", ".ipynb"):
         raise BadInput(f"{path}: expected a notebook (.ipynb) or a Python file (.py)")
+    if path.suffix == ".py":
+        return Submission.from_cells(path, [Cell("", path.name, _text(path))])
+    return Submission.from_cells(path, _code_cells(path, read_notebook(path)))
+
+
+def _text(path: Path) -> str:
     try:
         # utf-8-sig also takes a byte order mark; universal newlines take CRLF.
         text = path.read_text(encoding="utf-8-sig")
@@ -148,14 +154,18 @@ def read(path: Path) -> Submission:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
     if "\0" in text:
         raise BadInput(f"{path}: not a text file (it contains a null byte)")
-    if path.suffix == ".py":
-        return Submission.from_cells(path, [Cell("", path.name, text)])
-    return Submission.from_cells(path, _notebook_cells(path, text))
+    return text
 
 
-def _notebook_cells(path: Path, text: str) -> list[Cell]:
+def read_notebook(path: Path):
+    """The notebook in a file, as nbformat's version 4.
+
+    Its cells have a `cell_type` and a `source`; whether the rest is as it should be is not checked.
+    Raises BadInput when the file is missing, is no text, or is no notebook.
+    """
     import nbformat  # slow to import, and .py files do not need it
 
+    text = _text(path)
     if not text.strip():
         raise BadInput(f"{path}: the notebook is empty (0 bytes of JSON)")
     try:
@@ -165,15 +175,21 @@ def _notebook_cells(path: Path, text: str) -> list[Cell]:
     try:
         with _quiet():
             notebook = nbformat.reads(text, as_version=4)
-        # Counted with the text cells, as the status bars of JupyterLab and VS Code do.
-        sources = [
-            (number, str(cell["source"]))
-            for number, cell in enumerate(notebook["cells"], 1)
-            if cell["cell_type"] == "code"
-        ]
+        for cell in notebook["cells"]:
+            cell["cell_type"], cell["source"] = str(cell["cell_type"]), str(cell["source"])
     except Exception as error:  # noqa: BLE001 - nbformat raises many kinds on malformed notebooks
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadInput(f"{path}: not a notebook that nbformat can read ({reason})") from None
+    return notebook
+
+
+def _code_cells(path: Path, notebook) -> list[Cell]:
+    # Counted with the text cells, as the status bars of JupyterLab and VS Code do.
+    sources = [
+        (number, cell["source"])
+        for number, cell in enumerate(notebook["cells"], 1)
+        if cell["cell_type"] == "code"
+    ]
     if not sources:
         raise BadInput(f"{path}: the notebook has no code cells")
     return [numbered_cell(number, source) for number, source in sources]
