@@ -16,6 +16,8 @@ from pathlib import Path
 TRANSPARENT_MAGICS = {"time", "timeit", "capture", "prun"}
 # Calls whose effect, not their value, is needed by a kernel.
 KEPT_CALLS = {"triton.set_allocator", "set_allocator"}
+# Characters in one cell: some expressions take Python a time that grows with their square to parse.
+MOST_CODE = 100_000
 
 
 class BadInput(Exception):
@@ -223,11 +225,15 @@ def _without_magics(source: str) -> str:
             source = source.replace(first, "", 1)
         else:
             return ""
+    if len(source) > MOST_CODE:
+        return source  # reported when the function is wanted
     try:
         ast.parse(source)
         return source
     except (SyntaxError, ValueError):
         pass
+    except (MemoryError, RecursionError):
+        return source
     from IPython.core.inputtransformer2 import TransformerManager
 
     blank = len(source) - len(source.lstrip("\n"))  # transform_cell drops leading empty lines
@@ -241,8 +247,16 @@ def _without_magics(source: str) -> str:
 
 
 def _statements(cell: Cell) -> list[Statement]:
-    tree = ast.parse(cell.source, filename=cell.filename)
-    return [Statement(cell, i, node, *_names(node)) for i, node in enumerate(tree.body)]
+    """Raises SyntaxError, for whatever reason a cell cannot be read as Python."""
+    if len(cell.source) > MOST_CODE:
+        raise SyntaxError(f"it has more than {MOST_CODE:,} characters, too many to read")
+    try:
+        tree = ast.parse(cell.source, filename=cell.filename)
+        return [Statement(cell, i, node, *_names(node)) for i, node in enumerate(tree.body)]
+    except (MemoryError, RecursionError):
+        raise SyntaxError("its expressions are nested too deeply to read") from None
+    except ValueError as error:  # such as half of a surrogate pair
+        raise SyntaxError(str(error)) from None
 
 
 def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:

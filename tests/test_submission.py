@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.submission import BadInput, read
+from autograder.submission import BadInput, Cell, Submission, read
 
 KERNEL = """\
 import torch
@@ -208,3 +208,19 @@ def test_a_notebook_without_code(write):
 def test_a_missing_file(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         read(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("-" * 9_000 + "1", "nested too deeply"),
+        ("x" + ".y" * 20_000, "nested too deeply"),
+        ("0 or " * 30_000 + "0", "more than 100,000 characters"),
+        ("'\ud800'", "surrogates not allowed"),
+    ],
+)
+def test_code_that_python_cannot_read_is_a_broken_cell(expression, reason):
+    cell = Cell("cell 2", "cell_02.py", f"def f(x):\n    return {expression}\n")
+    submission = Submission.from_cells(Path("s.ipynb"), [cell])
+    assert submission.functions() == set()
+    assert reason in submission.syntax_error_for("f")

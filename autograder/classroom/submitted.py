@@ -8,12 +8,9 @@ is read for the notes only. Must never write into the folder, and never run code
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.submission import BadInput, read_notebook
+from autograder.submission import MOST_CODE, BadInput, read_notebook
 
 LARGEST = 100_000_000  # bytes; nbgrader's own limit for what it collects
-# Characters of code in all. There are expressions whose analysis takes Python a time that grows with
-# the square of their length, and nothing can interrupt it.
-MOST_CODE = 100_000
 
 
 @dataclass(frozen=True)
