@@ -107,6 +107,8 @@ def autograder(tmp_path, monkeypatch):
     """Runs `python -m autograder …` as a user does. `grade` always gets a --json file."""
     # The course's own CI must not be told of what submissions in tests do wrong.
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    # The interpreter grades, on every machine; tests/test_gpu.py is about the GPU.
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
     def run(*arguments: str | Path, cwd: Path = course.ROOT) -> Run:
         written = tmp_path / "result.json"
