@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder import course
-from autograder.steps import attention_backward
+from autograder.steps import attention, attention_backward
 
 sys.path.insert(0, str(course.ROOT / "benchmarks"))
 import attention_cases
@@ -14,6 +14,8 @@ import attention_cases
 
 @pytest.mark.parametrize("step", attention_cases.STEPS)
 def test_random_calls_cover_the_contract(step, monkeypatch):
+    # No call is judged here, and bounds take most of the time.
+    monkeypatch.setattr(attention, "bound_of", lambda problem, expected, dtype: expected)
     monkeypatch.setattr(attention_backward, "bounds_of", lambda problem, dout, exact, dtype: exact)
     found = set()
     for number in range(100):
