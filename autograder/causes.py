@@ -720,6 +720,10 @@ TOPICS = {
     | dict.fromkeys(("masks", "identity"), "masks")
     | dict.fromkeys(("k-loop", "accumulator", "stability", "merge", "rescale", "epilogue"), "loop")
     | dict.fromkeys(("strides", "pointer-grids", "int64", "heads"), "heads"),
+    13: dict.fromkeys(("grid", "programs", "masks", "identity", "k-loop", "accumulator", "causal"), "walks")
+    | dict.fromkeys(("stability", "merge", "rescale", "epilogue"), "recompute")
+    | dict.fromkeys(("strides", "pointer-grids", "int64"), "delta")
+    | {"start": "gradients", "output": "races"},
     14: {
         "start": "persistent", "output": "split-k", "grid": "waves", "programs": "persistent",
         "pointer-grids": "persistent", "strides": "descriptors", "int64": "persistent",

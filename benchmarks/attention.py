@@ -33,7 +33,6 @@ from autograder.steps.case import Operand, expanded, normal
 
 TOKENS, WIDTH = 16384, 2048  # B * N and H * D
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
-BACKWARD = 2.5  # operations of a backward pass over those of its forward pass
 TIMING = {"warmup": 80, "rep": 40}  # ms: each kernel first brings the GPU to its own clock
 SEED, CASES = 12, 400
 LAYOUTS = (*["contiguous"] * 6, *["bnhd"] * 3, "padded", "transposed", "sliced", "expanded")
@@ -163,10 +162,10 @@ def kernels(step: str) -> dict:
     }
 
 
-def inputs(d: int, n: int, count: int) -> list[torch.Tensor]:
+def inputs(d: int, n: int, count: int, dtype=torch.float16) -> list[torch.Tensor]:
     generator = torch.Generator("cuda").manual_seed(n + d)
     shape = (TOKENS // n, WIDTH // d, n, d)
-    return [torch.randn(shape, device="cuda", generator=generator).half() for _ in range(count)]
+    return [torch.randn(shape, device="cuda", generator=generator).to(dtype) for _ in range(count)]
 
 
 def extra_mib(call) -> float:
@@ -202,21 +201,6 @@ def forward(d: int, n: int, causal: bool) -> list[dict]:
     timings = interleaved(calls, **TIMING)
     operations = 4 * TOKENS * n * WIDTH * (0.5 if causal else 1)
     return rows_of("forward", d, n, causal, timings, operations, extra, relative_error=error)
-
-
-def training(d: int, n: int, causal: bool) -> list[dict]:
-    q, k, v, upstream = inputs(d, n, 4)
-    leaves = [x.requires_grad_() for x in (q, k, v)]
-
-    def both(call):
-        return torch.autograd.grad(call(*leaves, causal), leaves, upstream)
-
-    named = {name: call for name, call in kernels("attention").items() if name != "eager"}
-    calls = {name: partial(both, call) for name, call in named.items()}
-    extra = {name: extra_mib(call) for name, call in calls.items()}
-    timings = interleaved(calls, **TIMING)
-    operations = 4 * TOKENS * n * WIDTH * (0.5 if causal else 1) * (1 + BACKWARD)
-    return rows_of("forward and backward", d, n, causal, timings, operations, extra)
 
 
 def rows_of(passes, d, n, causal, timings, operations, extra, **more) -> list[dict]:
@@ -255,8 +239,6 @@ def main() -> None:
         for n in LENGTHS:
             for causal in (False, True):
                 rows += forward(d, n, causal)
-                if "attention" in steps:
-                    rows += training(d, n, causal)
     write(
         output,
         rows,

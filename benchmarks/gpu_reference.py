@@ -29,10 +29,10 @@ from autograder.worker import loader
 TF32 = 8 * 2.0**-10
 
 
-def on_gpu(operand) -> torch.Tensor:
-    """The operand on the GPU, in the layout and the type of the case."""
+def on_gpu(operand, device: str = "cuda") -> torch.Tensor:
+    """The operand on the GPU or another device, in the layout and the type of the case."""
     storage, strides = lay_out(operand)
-    storage = torch.from_numpy(storage).to("cuda", getattr(torch, operand.dtype))
+    storage = torch.from_numpy(storage).to(device, getattr(torch, operand.dtype))
     return storage.as_strided(operand.values.shape, strides, MARGIN)
 
 

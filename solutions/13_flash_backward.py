@@ -641,6 +641,20 @@ def with_dense_rows(x):
     return x if easy else x.contiguous()
 
 
+def attention_forward(q, k, v, causal, scale):
+    """Return the result, contiguous, in the dtype of q, and lse (B, H, Nq) in float32."""
+    B, H, Nq, D = q.shape
+    Hkv, Nk = k.shape[1:3]
+    out = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
+    lse = torch.empty((B, H, Nq), device=q.device, dtype=torch.float32)
+    tiles = forward_tiles(D, q.element_size())
+    grid = (triton.cdiv(Nq, tiles["BLOCK_M"]), H, B)
+    sizes = (H, Nq, Nk, H // Hkv, scale * LOG2_E)
+    strides = [s for x in (q, k, v) for s in x.stride()[:3]]
+    forward_kernel[grid](q, k, v, out, lse, *sizes, *strides, D=D, CAUSAL=causal, **tiles)
+    return out, lse
+
+
 def key_gradients(q, k, v, dout, lse, delta, causal, scale):
     """Return dk and dv, contiguous, in the dtype of k."""
     B, H, Nq, D = q.shape
@@ -676,15 +690,7 @@ class Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, causal, scale):
         q, k, v = with_dense_rows(q), with_dense_rows(k), with_dense_rows(v)
-        B, H, Nq, D = q.shape
-        Hkv, Nk = k.shape[1:3]
-        out = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
-        lse = torch.empty((B, H, Nq), device=q.device, dtype=torch.float32)
-        tiles = forward_tiles(D, q.element_size())
-        grid = (triton.cdiv(Nq, tiles["BLOCK_M"]), H, B)
-        sizes = (H, Nq, Nk, H // Hkv, scale * LOG2_E)
-        strides = [s for x in (q, k, v) for s in x.stride()[:3]]
-        forward_kernel[grid](q, k, v, out, lse, *sizes, *strides, D=D, CAUSAL=causal, **tiles)
+        out, lse = attention_forward(q, k, v, causal, scale)
         ctx.save_for_backward(q, k, v, out, lse)
         ctx.causal, ctx.scale = causal, scale
         return out

@@ -119,7 +119,9 @@ def _log_sum_exp(problem: Problem) -> np.ndarray:
     return np.where(total > 0, top + np.log(np.where(total > 0, total, 1.0)), 0.0)
 
 
-def _case(rng, name, nq, nk, d=64, dout="contiguous", wanted="qkv", calls=1, **options) -> Case:
+def draw_backward_case(
+    rng, name, nq, nk, d=64, dout="contiguous", wanted="qkv", calls=1, **options
+) -> Case:
     """One call that is differentiated. `dout`: a layout; `wanted`: the operands, one letter each;
     the other options are those of chapter 12's cases."""
     forward = draw_case(rng, name, nq, nk, d, **options)
@@ -176,7 +178,7 @@ def _attention_cases(rng) -> list[Case]:
         return ragged(rng, low, high)
 
     def case(name, nq, nk, d=16, **options):
-        return _case(rng, name, nq, nk, d, **options)
+        return draw_backward_case(rng, name, nq, nk, d, **options)
 
     scale = round(float(rng.uniform(0.1, 0.18)), 3)
     above, below = shift_scores(24, 28, 1), shift_scores(24, 28, -1)
