@@ -92,7 +92,7 @@ def _steps(counts: list[StepCount]) -> str:
         ]
         for c in counts
     ]
-    head = ["step", "exercise", "not passed", "", "most frequent causes"]
+    head = ["step", "exercise", "not passed", "share", "most frequent causes"]
     return "<h2>Steps that fail most</h2>\n" + table(head, rows, numbers={2})
 
 

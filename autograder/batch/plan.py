@@ -25,8 +25,18 @@ from autograder.grading import Settings
 from autograder.submission import BadInput
 
 LARGEST = 64 * 2**20  # bytes of a file; a notebook with its pictures is far below
-# Folders and files of the package that decide about no mark.
-BESIDE = ("batch", "report", "cli.py", "doctor.py", "notebook.py", "authoring.py")
+# Parts of the package that decide neither about a mark nor about what a result file holds.
+BESIDE = (
+    "authoring.py",
+    "batch/cluster.py",
+    "batch/command.py",
+    "batch/leaderboard.py",
+    "batch/page.py",
+    "cli.py",
+    "doctor.py",
+    "notebook.py",
+    "report/",
+)
 
 
 @dataclass(frozen=True)
@@ -129,9 +139,9 @@ def engine() -> str:
     package = Path(course.__file__).parent
     digest = hashlib.sha256(json.dumps(describe(), sort_keys=True).encode())
     for path in sorted(package.rglob("*.py")):
-        name = path.relative_to(package)
-        if name.parts[0] not in BESIDE:
-            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes() + b"\0")
+        name = path.relative_to(package).as_posix()
+        if not name.startswith(BESIDE):
+            digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

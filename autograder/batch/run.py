@@ -28,6 +28,17 @@ ATTEMPTS = 2
 SILENCE = 2 * (START_SECONDS + GRACE_SECONDS)
 
 
+def command(fd: int) -> list[str]:
+    """What starts a worker that serves the socket `fd`."""
+    root = str(Path(__file__).resolve().parents[2])
+    code = (
+        f"import sys; sys.path.insert(0, {root!r})\n"
+        f"from autograder.batch.worker import main; main({fd})"
+    )
+    # -P: the working folder may be the class, and a student's folder be named like a module.
+    return [sys.executable, "-P", "-c", code]
+
+
 class _Lost(Exception):
     """The worker ended or hangs; why, as far as it is known."""
 
@@ -87,15 +98,9 @@ class Grader:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
-        root = str(Path(__file__).resolve().parents[2])
-        code = (
-            f"import sys; sys.path.insert(0, {root!r})\n"
-            f"from autograder.batch.worker import main; main({theirs.fileno()})"
-        )
         with theirs:
             self._process = subprocess.Popen(
-                # -P: the working folder may be the class, and a student's folder named like a module.
-                [sys.executable, "-P", "-c", code],
+                command(theirs.fileno()),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._stderr,

@@ -54,12 +54,14 @@ class Comparison:
 def tokens(submission: Submission, exercise: str) -> str:
     """What the learner wrote of the exercise's steps, step by step, as tokens with blanks between."""
     given = _given(exercise)
-    found: list[str] = []
-    for step in course.STEPS:
-        if step.folder == exercise:
-            for statement in submission.slice_for(step.name):
-                found += _tokens(statement, given)
-    return " ".join(found)
+    lines = [
+        line
+        for step in course.STEPS
+        if step.folder == exercise
+        for statement in submission.slice_for(step.name)
+        for line in _lines(statement)
+    ]
+    return " ".join(token for line in lines if line not in given for token in line)
 
 
 def compare(records: list[Record]) -> list[Comparison]:
@@ -95,28 +97,28 @@ def _as_text(lists: list[list[str]]) -> list[str]:
 
 
 @cache
-def _given(exercise: str) -> frozenset[str]:
-    """The lines that every learner finds in the exercise."""
+def _given(exercise: str) -> frozenset[tuple[str, ...]]:
+    """The lines that every learner finds in the exercise, as tokens: a renamed one is given, too."""
     slug = exercise.partition("_")[2]
     try:
         released = read(course.ROOT / "exercises" / exercise / f"{slug}.ipynb")
     except BadInput:
         return frozenset()
-    lines = (line.strip() for cell in released.cells for line in cell.source.splitlines())
-    return frozenset(filter(None, lines))
+    return frozenset(line for s in released.statements for line in _lines(s))
 
 
-def _tokens(statement: Statement, given: frozenset[str]) -> list[str]:
-    lines = statement.cell.source.splitlines()
+def _lines(statement: Statement) -> list[tuple[str, ...]]:
+    """The tokens of each line of a statement."""
     node = statement.node
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
-    mine = {n for n in range(first, node.end_lineno + 1) if lines[n - 1].strip() not in given}
-    found, before = [], ""
+    found: dict[int, tuple[str, ...]] = {}
+    before = ""
     for token in tokenize.generate_tokens(io.StringIO(statement.cell.source).readline):
-        if token.type not in LAYOUT and token.start[0] in mine:
-            found.append(_plain(token, before))
+        line = token.start[0]
+        if token.type not in LAYOUT and first <= line <= node.end_lineno:
+            found[line] = (*found.get(line, ()), _plain(token, before))
         before = token.string
-    return found
+    return list(found.values())
 
 
 def _plain(token: tokenize.TokenInfo, before: str) -> str:
