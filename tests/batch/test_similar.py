@@ -71,9 +71,7 @@ def test_names_comments_layout_and_texts_do_not_count():
     one = (
         'def vector_add(x, y):\n    """Adds."""\n    out = 2 * x + y  # sum\n    return out.sum()\n'
     )
-    other = (
-        'def vector_add(a, b):\n    "Zwei."\n\n    c = 2*a + \\\n        b\n    return c.sum()\n'
-    )
+    other = 'def vector_add(a, b):\n  "Zwei."\n\n  c=2*a+b\n  # and now\n  return c.sum( )\n'
     assert tokens_of(one) == tokens_of(other) == "text name = 2 * name + name return name . sum ( )"
     assert tokens_of(one) != tokens_of(one.replace("+", "-"))
     assert tokens_of(one) != tokens_of(one.replace(".sum", ".max"))
