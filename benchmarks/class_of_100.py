@@ -37,7 +37,9 @@ def make_class(root: Path, exercise: str, students: int, seed: int) -> None:
     solution = ROOT / "solutions" / f"{exercise}.py"
     name = authoring.exercise_path(solution).name
     (source / name).write_bytes(authoring.dumps(authoring.exercise(solution)))
-    nbgrader(root, "generate_assignment", exercise)
+    done = nbgrader(root, "generate_assignment", exercise)
+    if done.returncode:
+        sys.exit(f"nbgrader released nothing:\n{done.stderr[-2000:]}")
     release = nbformat.read(root / "release" / exercise / name, as_version=4)
     answers = authoring.filled(release, solution)
     rng = random.Random(seed)
@@ -63,11 +65,12 @@ def written(step: str, skeleton: str, reference: str, rng: random.Random) -> str
 
 
 def nbgrader(root: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """One of nbgrader's commands in a course folder."""
+    """One of nbgrader's commands in a course folder. It calls programs that lie beside Python."""
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         [sys.executable, "-m", "nbgrader", *arguments],
         cwd=root,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PATH": beside},
         check=False,  # it returns 1 when one notebook of the class could not be graded
         capture_output=True,
         text=True,
