@@ -71,11 +71,12 @@ def _grade(planned, jobs, scheduler, workers, done) -> None:
 def _tell(planned: plan.Plan, mine: list[plan.Job], known: int) -> int:
     """Writes the summary and says what there is."""
     summary = planned.results / "summary.html"
+    found = {job: planned.known(job) for job in planned.jobs}  # by the other shards, too
     try:
-        write_whole(summary, page.summary(planned).encode())
+        write_whole(summary, page.summary(planned, found).encode())
     except OSError as error:
         raise BadInput(f"{summary}: cannot be written ({error.strerror})") from None
-    states = Counter(r.state for job in mine if (r := planned.known(job)) is not None)
+    states = Counter(r.state for job in mine if (r := found[job]) is not None)
     failed = len(mine) - states.total()
     told = [f"{states[s]} {WORDS[s]}" for s in WORDS if states[s]]
     told += [f"{failed} {WORDS['failed']}"] if failed else []

@@ -39,9 +39,8 @@ class StepCount:
     causes: Counter = field(default_factory=Counter)
 
 
-def summary(plan: Plan) -> str:
-    """The file's text, from the result files that hold."""
-    known = {job: plan.known(job) for job in plan.jobs}
+def summary(plan: Plan, known: dict[Job, Record | None]) -> str:
+    """The file's text; `known` are the result files that hold, with None where there is none."""
     records = [r for r in known.values() if r is not None]
     graded = [r for r in records if r.points is not None]
     counts = Counter(r.state if r is not None else "pending" for r in known.values())

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder import course
+from autograder import course, grading
 from autograder.batch import record
 from autograder.batch.record import Record
 from autograder.environment import describe
 from autograder.files import write_whole
 from autograder.grading import Settings
-from autograder.submission import BadInput
+from autograder.submission import BadInput, Submission
 
 LARGEST = 64 * 2**20  # bytes of a file; a notebook with its pictures is far below
 # Parts of the package that decide neither about a mark nor about what a result file holds.
@@ -74,6 +74,7 @@ class Plan:
             "seed": s.seed,
             "timeout": s.timeout,
             "speed": s.speed,
+            "points": {step.name: step.points for step in steps_of(job.exercise)},
         }
 
     def known(self, job: Job) -> Record | None:
@@ -126,6 +127,12 @@ def _seed(kept: Path, given: int | None) -> int:
         finally:
             new.unlink()
     return int(kept.read_text())
+
+
+def steps_of(exercise: str) -> list[course.Step]:
+    """The steps of an exercise, all of which count; none for a file that belongs to no exercise."""
+    names = tuple(s.name for s in course.STEPS if s.folder == exercise)
+    return grading.steps_of(Submission(Path(exercise), []), names) if names else []
 
 
 def shard(jobs: list[Job], part: int, parts: int) -> list[Job]:

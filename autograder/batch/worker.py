@@ -12,8 +12,9 @@ import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from autograder import course, grading
+from autograder import grading
 from autograder.batch import record, similar
+from autograder.batch.plan import steps_of
 from autograder.batch.record import Record
 from autograder.environment import describe
 from autograder.result import Grading
@@ -61,7 +62,6 @@ def _say(connection: Connection, **told) -> None:
 
 def grade(order: dict, sandbox: Sandbox, heard=lambda *_: None) -> Record:
     """Grades the file of an order. Raises WorkerError when nothing can be graded here."""
-    steps = [s for s in course.STEPS if s.folder == order["exercise"]]
     about = about_of(order)
     try:
         submission = _read(Path(order["folder"], order["file"]))
@@ -71,6 +71,7 @@ def grade(order: dict, sandbox: Sandbox, heard=lambda *_: None) -> Record:
     basis = order["basis"]
     settings = grading.Settings(basis["seed"], basis["timeout"], basis["speed"], at_once=1)
     try:
+        steps = steps_of(order["exercise"])
         result = grading.grade_submission(submission, steps, sandbox, settings, heard)
         tokens = similar.tokens(submission, order["exercise"])
     except WorkerError:
@@ -84,14 +85,13 @@ def grade(order: dict, sandbox: Sandbox, heard=lambda *_: None) -> Record:
 
 def about_of(order: dict) -> dict:
     """The fields of a record that do not depend on the grading."""
-    exercise = order["exercise"]
     return {
         "student": order["student"],
-        "exercise": exercise,
+        "exercise": order["exercise"],
         "file": order["file"],
         "notes": order["notes"],
         "basis": order["basis"],
-        "max_points": sum(s.points for s in course.STEPS if s.folder == exercise),
+        "max_points": sum(order["basis"]["points"].values()),
     }
 
 

@@ -3,6 +3,7 @@
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,11 @@ def test_a_result_holds_until_what_it_depends_on_changes(folder, monkeypatch):
     path.write_bytes(solved())
     assert holds()
     monkeypatch.setattr(plan, "engine", lambda: "a grader of another day")
+    assert not holds()
+    monkeypatch.undo()
+    assert holds()
+    other = [replace(step, points=step.points + 1) for step in plan.steps_of(EXERCISE)]
+    monkeypatch.setattr(plan, "steps_of", lambda exercise: other)
     assert not holds()
 
 
