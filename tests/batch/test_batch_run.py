@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -46,32 +47,52 @@ def results(folder: Path) -> dict[str, dict]:
     return found
 
 
-def states(folder: Path) -> dict[str, tuple[str, float | None]]:
-    return {Path(p).parts[0]: (r["state"], r["points"]) for p, r in results(folder).items()}
+def states(found: dict[str, dict]) -> dict[str, tuple[str, float | None]]:
+    return {Path(p).parts[0]: (r["state"], r["points"]) for p, r in found.items()}
+
+
+OTHERS = 10  # students who give ten kills something to interrupt
+
+
+def whole_class(folder: Path) -> dict[str, str]:
+    """Good and bad files; returns what bad_files does."""
+    good_class(folder)
+    for n in range(OTHERS):
+        put(folder, f"student {n}", solved() + b"\n" * n)
+    return bad_files(folder)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A class graded in one go: its folder, the results' folder, what was said, the words of
+    bad_files, and the results as they were then."""
+
+    folder: Path
+    kept: Path
+    done: subprocess.CompletedProcess
+    words: dict[str, str]
+    results: dict[str, dict]
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """A class with good and bad files, graded in one go: its folder, its results, what was said."""
     folder = tmp_path_factory.mktemp("undisturbed") / "class"
-    folder.mkdir()
-    words = bad_files(good_class(folder))
-    done = finish(folder)
-    return folder, folder.with_name("class-results"), done, words
+    words = whole_class(folder)
+    done, kept = finish(folder), folder.with_name("class-results")
+    return Graded(folder, kept, done, words, results(kept))
 
 
 def test_a_class_is_graded_and_told(undisturbed):
-    _, kept, done, words = undisturbed
+    done = undisturbed.done
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    told = f"7 graded, 1 crashed, 2 not submitted, {len(words)} cannot be graded"
+    told = f"{7 + OTHERS} graded, 1 crashed, 2 not submitted, {len(undisturbed.words)} cannot be graded"
     assert told in done.stdout
-    assert f"<p>{told}.</p>" in (kept / "summary.html").read_text()
+    assert f"<p>{told}.</p>" in (undisturbed.kept / "summary.html").read_text()
 
 
 def test_crashed_not_submitted_and_zero_are_told_apart(undisturbed):
-    _, kept, _, _ = undisturbed
-    found = states(kept)
+    found = states(undisturbed.results)
     for student in ("anna", "dan", "eva", "gül"):
         assert found[student] == ("graded", 12.0)
     assert found["ben"] == ("graded", 0.0)
@@ -81,9 +102,10 @@ def test_crashed_not_submitted_and_zero_are_told_apart(undisturbed):
 
 
 def test_a_bad_file_has_a_result_that_says_so_in_one_sentence(undisturbed):
-    _, kept, _, words = undisturbed
-    for student, sentence in words.items():
-        told = [r for p, r in results(kept).items() if Path(p).parts[0] == student and r["reason"]]
+    for student, sentence in undisturbed.words.items():
+        told = [
+            r for p, r in undisturbed.results.items() if Path(p).parts[0] == student and r["reason"]
+        ]
         assert len(told) == 1, student
         assert told[0]["state"] == "unreadable" and told[0]["points"] is None
         assert sentence in told[0]["reason"]
@@ -91,8 +113,7 @@ def test_a_bad_file_has_a_result_that_says_so_in_one_sentence(undisturbed):
 
 
 def test_a_result_holds_what_grade_writes(undisturbed):
-    _, kept, _, _ = undisturbed
-    told = results(kept)[f"anna/{EXERCISE}.json"]
+    told = undisturbed.results[f"anna/{EXERCISE}.json"]
     grading = told["grading"]
     assert (grading["schema"], grading["seed"], grading["passed"]) == (1, SEED, True)
     steps = [s["step"] for s in grading["submissions"][0]["steps"]]
@@ -100,7 +121,7 @@ def test_a_result_holds_what_grade_writes(undisturbed):
 
 
 def test_a_second_run_grades_nothing_and_one_after_a_change_only_that(undisturbed):
-    folder, kept, _, _ = undisturbed
+    folder, kept = undisturbed.folder, undisturbed.kept
     before = {p: p.stat().st_mtime_ns for p in kept.rglob("*.json")}
     again = finish(folder)
     assert again.returncode == 0
@@ -109,7 +130,7 @@ def test_a_second_run_grades_nothing_and_one_after_a_change_only_that(undisturbe
     put(folder, "hal", CRASH.encode(), f"{EXERCISE}/mine.py")
     assert finish(folder).returncode == 0
     changed = {p.parent.name for p in kept.rglob("*.json") if p.stat().st_mtime_ns != before[p]}
-    assert changed == {"hal"} and states(kept)["hal"] == ("crashed", 0.0)
+    assert changed == {"hal"} and states(results(kept))["hal"] == ("crashed", 0.0)
 
 
 def killed_at_random(folder: Path, kills: int, expected: dict) -> None:
@@ -118,7 +139,7 @@ def killed_at_random(folder: Path, kills: int, expected: dict) -> None:
     theirs: list[psutil.Process] = []
     for _ in range(kills):
         left = len(expected) - len(list(kept.rglob("*.json")))
-        wanted, pause = random.randint(0, max(left - 1, 0)), random.random() / 4
+        wanted, pause = min(random.randint(0, 2), left - 1), random.random() / 4
         print(f"seed {SEED}: killed {pause:.3f} s after {wanted} of {left} results")
         process = subprocess.Popen(
             command(folder), cwd=course.ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -138,20 +159,11 @@ def killed_at_random(folder: Path, kills: int, expected: dict) -> None:
     assert psutil.wait_procs(theirs, timeout=10)[1] == []
 
 
-@pytest.fixture(scope="module")
-def quiet(tmp_path_factory):
-    """The results of a class that was graded without a disturbance."""
-    folder = tmp_path_factory.mktemp("quiet") / "class"
-    put(good_class(folder), "ida", b"{")
-    assert finish(folder).returncode == 0
-    return results(folder.with_name("class-results"))
-
-
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
-def test_killed_and_started_again_it_ends_as_if_undisturbed(quiet, tmp_path, kills):
+def test_killed_and_started_again_it_ends_as_if_undisturbed(undisturbed, tmp_path, kills):
     random.seed(SEED + kills)
-    put(good_class(tmp_path / "class"), "ida", b"{")
-    killed_at_random(tmp_path / "class", kills, quiet)
+    whole_class(tmp_path / "class")
+    killed_at_random(tmp_path / "class", kills, undisturbed.results)
 
 
 # --- workers that are lost, played by small programs ------------------------------------------
@@ -286,7 +298,7 @@ def test_shards_together_grade_the_class(tmp_path):
     seen: list[set[str]] = []
     for part in (1, 2, 3):
         assert finish(folder, "--shard", f"{part}/3").returncode == 0
-        seen.append(states(kept).keys() - set().union(*seen))
+        seen.append(states(results(kept)).keys() - set().union(*seen))
     assert [len(s) for s in seen] == [3, 3, 2]
     page = (kept / "summary.html").read_text()
     assert "7 not submitted, 1 cannot be graded." in page
