@@ -166,6 +166,25 @@ def test_killed_and_started_again_it_ends_as_if_undisturbed(undisturbed, tmp_pat
     killed_at_random(tmp_path / "class", kills, undisturbed.results)
 
 
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_the_end_of_a_slurm_job_leave_quietly(tmp_path, sign):
+    good_class(tmp_path / "class")
+    process = subprocess.Popen(
+        command(tmp_path / "class"), cwd=course.ROOT, stderr=subprocess.PIPE, text=True
+    )
+    first = record.path_of(tmp_path / "class-results", "hal", EXERCISE)  # needs no worker
+    while not first.exists():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    theirs = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(sign)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted; the same command goes on from here" in said
+    assert "Traceback" not in said
+    assert psutil.wait_procs(theirs, timeout=10)[1] == []
+
+
 # --- workers that are lost, played by small programs ------------------------------------------
 
 STAND_IN = """
