@@ -36,7 +36,7 @@ def run_batch(
     workers = workers or len(os.sched_getaffinity(0))
     planned = plan.make(folder, results, seed, timeout, speed)
     mine = plan.shard(planned.jobs, *shard) if shard else planned.jobs
-    todo = [job for job in mine if planned.known(job) is None]
+    todo = planned.todo(mine)
     # A batch system that wants its machine back sends SIGTERM.
     usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -76,10 +76,8 @@ def _tell(planned: plan.Plan, mine: list[plan.Job], known: int) -> int:
         write_whole(summary, page.summary(planned, found).encode())
     except OSError as error:
         raise BadInput(f"{summary}: cannot be written ({error.strerror})") from None
-    states = Counter(r.state for job in mine if (r := found[job]) is not None)
-    failed = len(mine) - states.total()
-    told = [f"{states[s]} {WORDS[s]}" for s in WORDS if states[s]]
-    told += [f"{failed} {WORDS['failed']}"] if failed else []
-    click.echo(f"{len(mine)} submissions ({known} as they were): {', '.join(told)}")
+    states = Counter(found[job].state if found[job] else "pending" for job in mine)
+    told = ", ".join(f"{states[s]} {WORDS[s]}" for s in WORDS if states[s])
+    click.echo(f"{len(mine)} submissions ({known} as they were): {told}")
     click.echo(f"summary: {summary}")
-    return 1 if failed else 0
+    return 1 if states["failed"] + states["pending"] else 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from autograder import course
 from autograder.batch.plan import Job, Plan
-from autograder.batch.record import Record
+from autograder.batch.record import NOTABLE, Record
 from autograder.batch.similar import Comparison, compare
 from autograder.report.fragment import escaped
 from autograder.report.html import document, table
@@ -21,9 +21,11 @@ NAMED_CAUSES = 3
 WORDS = {
     "graded": "graded",
     "crashed": "crashed",
+    "timed_out": "did not end",
+    "refused": "refused",
     "not_submitted": "not submitted",
     "unreadable": "cannot be graded",
-    "failed": "the grader failed",
+    "failed": "failed in the grader",
     "pending": "not graded yet",
 }
 
@@ -155,10 +157,10 @@ def _slowest(records: list[Record]) -> str:
 
 
 def _troubles(records: list[Record]) -> str:
-    """What a person should look at: no mark, no points after a crash, or more than one file."""
+    """What a person should look at: no mark, a run that ended badly, or more than one file."""
     rows = []
     for r in records:
-        text = _crash(r) if r.state == "crashed" else r.reason
+        text = _message(r) if r.state in NOTABLE else r.reason
         notes = " ".join([text, *r.notes]).strip()
         if notes:
             rows.append(
@@ -170,10 +172,10 @@ def _troubles(records: list[Record]) -> str:
     return "<h2>To look at</h2>\n" + table(head, rows)
 
 
-def _crash(record: Record) -> str:
-    """The first message of a run that crashed or did not end."""
-    checks = [c for s in record.steps() for c in s["checks"]]
-    return next((c["message"] for c in checks if c["status"] in ("crashed", "timed_out")), "")
+def _message(record: Record) -> str:
+    """The first message of the kind that names the record's state."""
+    checks = [(s["step"], c) for s in record.steps() for c in s["checks"]]
+    return next(f"{step}: {c['message']}" for step, c in checks if c["status"] == record.state)
 
 
 def _alike(comparisons: list[Comparison]) -> str:

@@ -78,10 +78,14 @@ class Plan:
         }
 
     def known(self, job: Job) -> Record | None:
-        """The record of a submission, if it still holds. What the grader failed at does not."""
+        """The record of a submission, if it still holds."""
         found = record.load(self.path_of(job))
-        holds = found is not None and found.basis == self.basis(job) and found.state != "failed"
-        return found if holds else None
+        return found if found is not None and found.basis == self.basis(job) else None
+
+    def todo(self, jobs: list[Job]) -> list[Job]:
+        """The submissions without a result that holds, and those that the grader failed at."""
+        known = ((job, self.known(job)) for job in jobs)
+        return [job for job, found in known if found is None or found.state == "failed"]
 
     def order(self, job: Job) -> dict:
         """What a worker must know to grade one submission, as JSON can hold it."""

@@ -3,7 +3,9 @@
 Its `state` keeps apart what a mark of zero would mix up:
 
 graded         it was graded; no points is a mark of zero
-crashed        it was graded, earned nothing, and a run of it crashed or did not end
+crashed        it was graded, and a run of it crashed; its points are for what else is right
+timed_out      the same of a run that did not end
+refused        the same of a step that was refused: the work was another's
 not_submitted  nobody handed it in
 unreadable     something was handed in that cannot be graded, and `reason` says why
 failed         the grader itself could not do it, and `reason` says why; the next run tries again
@@ -19,8 +21,9 @@ from autograder.files import write_whole
 from autograder.result import Grading
 
 SCHEMA = 1
-STATES = ("graded", "crashed", "not_submitted", "unreadable", "failed")
-CRASHED = ("crashed", "timed_out")  # statuses of checks
+# Statuses of checks that name the state of a graded submission, the last of the list first.
+NOTABLE = ("crashed", "timed_out", "refused")
+STATES = ("graded", *NOTABLE, "not_submitted", "unreadable", "failed")
 
 
 @dataclass
@@ -77,10 +80,10 @@ def load(path: Path) -> Record | None:
 def graded(grading: Grading, **about) -> Record:
     """The record of a submission that was graded; `about` are fields of Record."""
     told = grading.to_json()
-    crashed = any(c.status in CRASHED for s in grading.steps() for c in s.checks)
+    statuses = {c.status for s in grading.steps() for c in s.checks}
     return Record(
         **about,
-        state="crashed" if crashed and told["points"] == 0 else "graded",
+        state=next((s for s in reversed(NOTABLE) if s in statuses), "graded"),
         points=told["points"],
         seconds=round(sum(s.seconds for s in grading.steps()), 3),
         grading=told,

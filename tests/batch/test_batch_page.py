@@ -34,7 +34,7 @@ RECORDS = [
     graded("cleo", 4.0, RIGHT[0], step("transpose", False, "strides_swapped"), seconds=9.0),
     graded("dan", 4.0, RIGHT[0], step("transpose", False, "strides_swapped"), seconds=3.0),
     graded("eva", 0.0, step("vector_add", False, "grid_floor"), step("transpose", False)),
-    graded("finn", 0.0, step("vector_add", False, "timed_out", "timed_out"), state="crashed"),
+    graded("finn", 0.0, step("vector_add", False, "timed_out", "timed_out"), state="timed_out"),
     Record("gus", EXERCISE, "", "not_submitted", {}, 20.0),
     Record("hal", EXERCISE, "hal/x.ipynb", "unreadable", {}, 20.0, "the notebook is empty"),
     Record("ida", EXERCISE, "ida/x.ipynb", "failed", {}, 20.0, "lost"),
@@ -69,12 +69,15 @@ def soup(tmp_path):
 
 def test_states_are_counted_and_none_is_zero(soup):
     text = soup.get_text()
-    assert "5 graded, 1 crashed, 1 not submitted, 1 cannot be graded, 2 not graded yet." in text
+    assert (
+        "5 graded, 1 did not end, 1 not submitted, 1 cannot be graded, 1 failed in the grader, 1 not graded yet."
+        in text
+    )
     marks = dict(rows(soup, "All submissions"))
     assert marks["anna"] == "20 of 20" and marks["eva"] == "0 of 20"
-    assert marks["finn"] == "0 of 20 crashed"
+    assert marks["finn"] == "0 of 20 did not end"
     assert marks["gus"] == "not submitted" and marks["hal"] == "cannot be graded"
-    assert marks["ida"] == marks["jan"] == "not graded yet"
+    assert marks["ida"] == "failed in the grader" and marks["jan"] == "not graded yet"
 
 
 def test_the_step_that_fails_most_is_first_with_its_causes(soup):
@@ -97,8 +100,9 @@ def test_the_slowest_come_first(soup):
 
 def test_what_a_person_should_look_at_is_told(soup):
     assert [(r[0], r[2], r[4]) for r in rows(soup, "To look at")] == [
-        ("finn", "crashed", "still running"),
+        ("finn", "did not end", "vector_add: still running"),
         ("hal", "cannot be graded", "the notebook is empty"),
+        ("ida", "failed in the grader", "lost"),
     ]
 
 

@@ -185,8 +185,11 @@ def test_a_result_holds_until_what_it_depends_on_changes(folder, monkeypatch):
 def test_what_the_grader_failed_at_is_tried_again(folder):
     put(folder, "anna", solved())
     planned = made(folder)
+    assert planned.todo(planned.jobs) == planned.jobs
     save(planned, planned.jobs[0], state="failed", points=None)
-    assert planned.known(planned.jobs[0]) is None
+    assert planned.todo(planned.jobs) == planned.jobs
+    save(planned, planned.jobs[0])
+    assert planned.todo(planned.jobs) == []
 
 
 def test_a_late_submission_replaces_not_submitted(folder):
