@@ -5,12 +5,12 @@ import sys
 import threading
 
 from autograder import course
-from autograder.gpu import alone
+from autograder.gpu_lock import alone
 
 HOLD = """
 import sys
 sys.path.insert(0, {root!r})
-from autograder.gpu import alone
+from autograder.gpu_lock import alone
 with alone({gpu!r}):
     print("held", flush=True)
     sys.stdin.read()
