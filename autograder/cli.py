@@ -1,4 +1,5 @@
-"""The commands `list`, `grade`, `xray`, `bench` and `doctor`: options in, exit code out.
+"""The commands `list`, `grade`, `xray`, `bench`, `batch`, `leaderboard` and `doctor`: options in, exit
+code out.
 
 0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used. Must
 never show a traceback to a learner, and never overwrite a submission.
@@ -261,6 +262,46 @@ def bench_command(steps, json_file, plot_file):
     if unwritten:
         raise BadInput("; ".join(unwritten))
     sys.exit(1 if any(row["status"] == "wrong" for row in found["rows"]) else 0)
+
+
+def _part(context, parameter, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise click.BadParameter(f"{text!r} is not i/n with i from 1 to n, such as 1/8")
+    return int(part), int(parts)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--workers", type=click.IntRange(1), help="Processes that grade, each with torch loaded; as many as there are cores unless given.")  # fmt: skip
+@click.option("--scheduler", metavar="local|slurm|ADDRESS", help="Grade through Dask: processes of this machine, Slurm jobs, or a scheduler that runs.")  # fmt: skip
+@click.option("--shard", callback=_part, metavar="i/n", help="Grade only part i of n, as a job of a Slurm array.")  # fmt: skip
+@click.option("--results", type=click.Path(path_type=Path, file_okay=False), help="Folder of the result files; FOLDER-results beside FOLDER unless given.")  # fmt: skip
+@click.option("--speed/--no-speed", default=True, help="Whether speed is measured where a GPU allows it.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), help="Draws the cases; the class keeps it, and one is drawn unless given.")  # fmt: skip
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
+def batch(folder, **options):
+    """Grades a class: FOLDER/STUDENT/EXERCISE/NOTEBOOK. Run again, it grades only what has changed."""
+    from autograder.batch import command
+
+    sys.exit(command.run_batch(folder, **options))
+
+
+@main.command()
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--html", type=OUTPUT, required=True, help="Write the page to this file.")
+def leaderboard(results, html):
+    """The best verified TFLOPS of each step and GPU model in RESULTS: result files, or folders of them."""
+    from autograder.batch import leaderboard as board
+
+    _check_outputs({"html": html}, [])
+    page = board.page(board.best(board.read(results)))
+    try:
+        write_whole(html, page.encode())
+    except OSError as error:
+        raise BadInput(f"--html {html}: cannot be written ({error.strerror})") from None
 
 
 @main.command()

@@ -34,11 +34,13 @@ WASTEFUL = 1.2  # times the bytes needed, from which a note says so
 
 @dataclass(frozen=True)
 class Settings:
-    """What a grading may be told: the seed, how long one case may run, whether speed is asked."""
+    """What a grading may be told: the seed, how long one case may run, whether speed is asked, and
+    how many cases may run side by side, where it does not have the machine to itself."""
 
     seed: int
     timeout: float = DEFAULT_TIMEOUT
     speed: bool = True
+    at_once: int | None = None
 
 
 def steps_of(submission: Submission, wanted: tuple[str, ...] = ()) -> list[course.Step]:
@@ -206,7 +208,8 @@ def _run_battery(
     def side_by_side(function, *arguments) -> list:
         nonlocal total
         total += sum(len(a) if isinstance(a, list) else 1 for a in arguments[0])
-        with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
+        at_once = settings.at_once or max(1, min(len(os.sched_getaffinity(0)), 8))
+        with ThreadPoolExecutor(at_once) as pool:
             return list(pool.map(function, *arguments))
 
     total = 1

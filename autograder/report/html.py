@@ -5,6 +5,8 @@ opened or printed. Everything that a submission chose is escaped. Must never dec
 show it.
 """
 
+from collections.abc import Collection
+
 from autograder.report.fragment import escaped, marked, step_html, verdict_mark
 from autograder.report.words import command
 from autograder.result import Grading, SubmissionResult
@@ -54,22 +56,40 @@ def page(grading: Grading) -> str:
     verdict = "All checks passed" if grading.passed else "Not all checks passed"
     whole = f"{result['points']:g} of {result['max_points']:g} points"
     of = f", {passed} of {len(grading.submissions)} submissions passed" if several else ""
-    parts = [
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-        # Whatever an escape might miss, the browser loads and runs nothing.
-        '<meta http-equiv="Content-Security-Policy" ',
-        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
-        f"<title>Grading: {whole}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n",
-        f"<h1>{verdict}</h1>\n<p>{whole}{of}.</p>\n",
-        _circumstances(grading),
-    ]
+    parts = [f"<h1>{verdict}</h1>\n<p>{whole}{of}.</p>\n", _circumstances(grading)]
     if several:
         parts.append(_contents(grading))
     parts.append("<main>\n")
     for number, submission in enumerate(grading.submissions, 1):
         parts.append(_submission(grading, submission, number, opened=not several))
-    return "".join(parts) + "</main>\n</body>\n</html>\n"
+    return document(f"Grading: {whole}", "".join(parts) + "</main>\n")
+
+
+def document(title: str, body: str) -> str:
+    """A whole file in this look; `title` and `body` are HTML, `body` with its <main>."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        # Whatever an escape might miss, the browser loads and runs nothing.
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
+    )
+
+
+def table(head: list[str], rows: list[list[str]], numbers: Collection[int] = ()) -> str:
+    """A table that scrolls by itself where it is too wide. The rows are HTML, the head is text;
+    `numbers` are the columns that stand to the right."""
+    right = [' class="number"' if i in numbers else "" for i in range(len(head))]
+    first = "".join(f"<th{r}>{escaped(text)}</th>" for r, text in zip(right, head))
+    others = "".join(
+        "<tr>" + "".join(f"<td{r}>{cell}</td>" for r, cell in zip(right, row)) + "</tr>\n"
+        for row in rows
+    )
+    return (
+        f'<div class="wide"><table class="small"><thead><tr>{first}</tr></thead>\n'
+        f"<tbody>\n{others}</tbody></table></div>\n"
+    )
 
 
 def _circumstances(grading: Grading) -> str:

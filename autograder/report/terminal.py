@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console, Group
 from rich.markup import escape
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -46,6 +46,20 @@ def progress() -> Iterator:
 
     with bar:
         yield advance
+
+
+@contextmanager
+def class_progress(total: int) -> Iterator:
+    """A bar on stderr while a class is graded; yields a function of what was just done."""
+    columns = (TextColumn("submissions"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns,
+        TextColumn("{task.description}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda text: bar.update(task, advance=1, description=printable(text))
 
 
 def show(grading: Grading) -> None:
