@@ -126,7 +126,7 @@ def _confine(isolation: Isolation, folder: Path, pipe: int) -> None:
 def _watch(pid: int, reader: "_Reader", deadline: float) -> tuple[str, int]:
     """Waits for the run to end by itself, or ends it: how, and the exit code or signal."""
     tree = psutil.Process()
-    next_look = 0.0
+    next_look = time.monotonic() + POLL_SECONDS  # most runs have ended by then
     while True:
         reader.read(POLL_SECONDS)
         done, status = os.waitpid(pid, os.WNOHANG)

@@ -60,14 +60,15 @@ def kill(process: psutil.Process) -> None:
 
 
 def kill_descendants() -> None:
-    """Kills every descendant until none is left; orphans come back to this subreaper."""
+    """Kills every descendant until none is left; orphans come back to this subreaper, so that one
+    without children has no descendants either."""
     me = psutil.Process()
     while True:
-        for child in me.children(recursive=True):
-            kill(child)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
         except ChildProcessError:
             return
+        for child in me.children(recursive=True):
+            kill(child)
         time.sleep(0.002)
