@@ -3,7 +3,6 @@
 step: prune_configs
 expect: failed
 cause: nothing_left
-told: wrong_values
 """
 
 import triton
