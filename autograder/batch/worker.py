@@ -96,10 +96,8 @@ def about_of(order: dict) -> dict:
 
 
 def _read(path: Path) -> Submission:
-    """As submission.read, with messages that begin behind the path, and no other exception."""
+    """As submission.read, with messages that begin behind the path."""
     try:
         return read(path)
     except BadInput as error:
         raise BadInput(str(error).removeprefix(f"{path}: ")) from None
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise BadInput(f"it cannot be read as Python ({type(error).__name__})") from None
