@@ -152,9 +152,10 @@ def vector_add(x, y):
 #     return out               # contiguous
 # ```
 #
-# *Given:* the arguments, which tile a program owns, and the launch. *Yours:* the rows and columns
-# of the tile, the mask, the loads, the store. `x` may be transposed, sliced, padded or expanded
-# (stride 0), so use both of its strides. Do not copy it first: a copy costs as much as the work.
+# *Given:* the arguments, which tile a program owns, and the grid. *Yours:* the rows and columns of
+# the tile, the mask, the loads, the store, and the launch. `x` may be transposed, sliced, padded or
+# expanded (stride 0), so use both of its strides. Do not copy it first: a copy costs as much as the
+# work.
 #
 # <details><summary>Hint 1: where to begin</summary>
 #

@@ -34,7 +34,7 @@ import triton.language as tl
 # ```
 #
 # - Sum in float32. `a` and `b` may be transposed or sliced views: their strides say so.
-# - **Given:** the launch, and pointers to the first tile of A and of B.
+# - **Given:** the launch, pointers to the first tile of A and of B, and those to C.
 # - **Yours:** the accumulator, the loop, its masks, the store.
 #
 # <details>
@@ -113,7 +113,7 @@ def tile_matmul(a, b):
 
 # %% [markdown]
 # Look before you are graded. K = 33 is one full turn and a tail of one. The largest difference
-# should be tiny, about 1e-6 on a CPU.
+# should be tiny, a few millionths on a CPU.
 
 # %% tags=["active-ipynb"]
 # device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -265,7 +265,7 @@ def triton_matmul(a, b):
 #
 # - Product, bias and GELU in float32. Convert once, at the end.
 # - `w` is stored (N, K). Do not transpose it in memory: point at it with its strides.
-# - **Given:** the wrapper, the row and column numbers, the pointers to X.
+# - **Given:** the wrapper, the row and column numbers, the pointers to X and to the output.
 # - **Yours:** the pointers to W, the loop of step 2, then bias, GELU and the store.
 #
 # <details>

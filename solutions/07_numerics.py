@@ -10,9 +10,9 @@
 # | 3 | `within_rounding(c, a, b)` | a test whose tolerance comes from theory | 6 |
 # | 4 | `ieee_matmul(a, b)` | all bits of float32, where they are promised | 8 |
 #
-# The ideas are explained in chapter 7. Fill in each cell that says `YOUR CODE HERE`, delete its
-# `raise` line, look at a small result, then run the check below it. You can check as often as you
-# like. No GPU is needed.
+# The ideas are explained in [chapter 7](../../book/07_numerics.md). Fill in each cell that says
+# `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below it.
+# You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check
@@ -60,7 +60,8 @@ import triton.language as tl
 # - `x`: (N,) float32, contiguous; N may be 0. The result is a new (N,) float32.
 # - Numbers are 0 or lie between 2⁻¹²⁶ and 2¹²⁷ in absolute value.
 # - **Given:** the wrapper with the launch.
-# - **Yours:** `to_tf32`, which step 2 uses again, and the kernel.
+# - **Yours:** `to_tf32` and the kernel. A kernel may call a function that is marked `@triton.jit`, too:
+#   it takes tiles and, unlike a kernel, returns one. Step 2 calls yours again.
 #
 # <details>
 # <summary>Hint 1: how to round with whole numbers</summary>

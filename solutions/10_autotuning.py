@@ -12,8 +12,9 @@
 # | 4 | `bucket(M)` | one measurement for many sizes | 3 |
 # | 5 | `autotuned_matmul(a, b)` | a list of configs, and the fastest for each shape | 10 |
 #
-# The ideas are explained in chapter 10. Fill in each cell that says `YOUR CODE HERE`, delete its
-# `raise` lines, look at a small result, then run the check below it. No GPU is needed.
+# The ideas are explained in [chapter 10](../../book/10_autotuning.md). Fill in each cell that says
+# `YOUR CODE HERE`, delete its `raise` lines, look at a small result, then run the check below it. No
+# GPU is needed.
 
 # %%
 from autograder import check
