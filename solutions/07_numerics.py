@@ -359,7 +359,7 @@ def within_rounding(c, a, b):
 
 # %% tags=["active-ipynb"]
 # a, b = torch.randn(16, 64), torch.randn(64, 16)
-# print("float32:", within_rounding(a @ b, a, b), "TF32:", within_rounding(tf32_matmul(a, b), a, b))
+# print("float32:", within_rounding(a @ b, a, b), "TF32:", within_rounding(tf32_matmul(a.to(device), b.to(device)).cpu(), a, b))
 # a, b = a.half(), b.half()
 # right = (a.float() @ b.float()).half()
 # print("float16:", within_rounding(right, a, b), "all NaN:", within_rounding(right * torch.nan, a, b))

@@ -68,15 +68,16 @@ vector_add = Task(_vector_add_cases, _vector_add_hypotheses, optimum=_add_optimu
 
 
 def _scale_case(
-    rng, name: str, rows: int, cols: int, dtype="float32", layout="contiguous", focus=""
-) -> Case:
+    rng, name: str, rows: int, cols: int, dtype="float32", layout="contiguous", focus="",
+    factors="contiguous",
+) -> Case:  # fmt: skip
+    """`layout` is that of x, `factors` that of s."""
     draw = expanded if layout == "expanded" else normal
     x, s = draw(rng, (rows, cols), dtype), normal(rng, (rows,), dtype)
     expected = x.astype(np.float64) * s.astype(np.float64)[:, None]
-    operands = (Operand("x", x, layout), Operand("s", s))
+    operands = (Operand("x", x, layout), Operand("s", s, factors))
     size = {"R": rows, "C": cols, "dtype": dtype}
-    if layout != "contiguous":
-        size["x"] = layout
+    size |= {o.name: o.layout for o in operands if o.layout != "contiguous"}
     return Case(name, size, operands, expected, _rounding(expected, dtype), dtype, focus)
 
 
@@ -96,6 +97,7 @@ def _scale_rows_cases(rng) -> list[Case]:
         _scale_case(rng, "x expanded", 32, 64, layout="expanded", focus="strides:x"),
         _scale_case(rng, "x beyond 2³¹ elements", odd(17, 60), 40, "float16", "far", "int64"),
         _scale_case(rng, "float16", odd(17, 60), odd(65, 90), "float16", focus="dtype"),
+        _scale_case(rng, "s sliced", odd(17, 60), 40, factors="sliced", focus="strides:s"),
     ]  # fmt: skip
 
 
@@ -104,6 +106,7 @@ def _scale_rows_hypotheses(case: Case, tiles: set[int]):
     scale = s.values.astype(np.float64)
     for cause, values in memory.misread(x):
         yield cause, values * scale[:, None]
+    yield "stride_ignored", x.values * memory.as_contiguous(s)[:, None]
     columns = np.arange(case.shape[1])
     if scale.size >= columns.size:
         yield "tile_dimensions_confused", x.values * scale[columns][None, :]
