@@ -290,7 +290,7 @@ CAUSES = {
     "empty_block": Cause(
         "While every entry so far is -inf the running maximum is -inf, and -inf - (-inf) is NaN. "
         "Subtract 0 in that case: `tl.where(new_m == float('-inf'), 0.0, new_m)`.",
-        "merge",
+        "identity",
     ),
     "finite_mask_value": Cause(
         "A finite number stands for minus infinity, and there are entries below it. Use "
@@ -716,10 +716,10 @@ TOPICS = {
         "pointer-grids": "strides", "int64": "strides", "accumulator": "rescale",
         "epilogue": "stability", "causal": "identity", "heads": "strides",
     },
-    12: dict.fromkeys(("start", "programs", "grid", "output"), "grid")
+    12: dict.fromkeys(("start", "grid"), "grid")
     | dict.fromkeys(("masks", "identity"), "masks")
     | dict.fromkeys(("k-loop", "accumulator", "stability", "merge", "rescale", "epilogue"), "loop")
-    | dict.fromkeys(("strides", "pointer-grids", "int64", "heads"), "heads"),
+    | dict.fromkeys(("programs", "output", "strides", "pointer-grids", "int64", "heads"), "heads"),
     13: dict.fromkeys(("grid", "programs", "masks", "identity", "k-loop", "accumulator", "causal"), "walks")
     | dict.fromkeys(("stability", "merge", "rescale", "epilogue"), "recompute")
     | dict.fromkeys(("strides", "pointer-grids", "int64"), "delta")
