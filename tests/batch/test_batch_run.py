@@ -1,6 +1,5 @@
 """A class graded by the command: every result right, whatever is lost on the way."""
 
-import json
 import os
 import random
 import signal
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from class_files import CRASH, EXERCISE, bad_files, good_class, put, solved, untouched
+from class_files import CRASH, EXERCISE, bad_files, good_class, put, results, solved, untouched
 from seeds import SEED
 
 from autograder import course
@@ -32,19 +31,6 @@ def finish(folder: Path, *options: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         command(folder, *options), cwd=course.ROOT, check=False, capture_output=True, text=True
     )
-
-
-def results(folder: Path) -> dict[str, dict]:
-    """File → what is in it, but for the time that the grading took."""
-    found = {}
-    for path in sorted(folder.rglob("*.json")):
-        told = json.loads(path.read_text())
-        told.pop("seconds")
-        for submission in (told["grading"] or {"submissions": []})["submissions"]:
-            for step in submission["steps"]:
-                step.pop("seconds")
-        found[str(path.relative_to(folder))] = told
-    return found
 
 
 def states(found: dict[str, dict]) -> dict[str, tuple[str, float | None]]:

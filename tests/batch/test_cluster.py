@@ -2,22 +2,34 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import dask_jobqueue
+import distributed
 import pytest
+import stand_in
 from class_files import good_class
+from click.testing import CliRunner
+from dask_jobqueue.local import LocalCluster
 from seeds import SEED
 
-from autograder import course
+from autograder import cli, course
 from autograder.batch import cluster, plan, record
 from autograder.sandbox import WorkerError
 from autograder.submission import BadInput
 
-ORDINARY = ("anna", "ben", "cleo", "dan", "eva", "gül")
+EXPECTED = {
+    "anna": ("graded", 12.0),
+    "ben": ("graded", 0.0),
+    "cleo": ("graded", 9.0),
+    "finn": ("crashed", 0.0),
+}
+STAND_IN = dict.fromkeys(EXPECTED, ("graded", 1.0))
 
 
 def graded(planned: plan.Plan) -> dict[str, tuple[str, float | None]]:
@@ -25,27 +37,22 @@ def graded(planned: plan.Plan) -> dict[str, tuple[str, float | None]]:
     return {s: (r.state, r.points) for s, r in found.items() if r is not None}
 
 
-EXPECTED = {s: ("graded", 12.0) for s in ORDINARY} | {
-    "ben": ("graded", 0.0),
-    "cleo": ("graded", 9.0),
-    "finn": ("crashed", 0.0),
-}
-
-
 @pytest.fixture
-def planned(tmp_path):
+def planned(tmp_path, monkeypatch):
     """A class whose files can all be graded."""
+    # For the processes that Dask starts.
+    monkeypatch.setenv("PYTHONPATH", f"{course.ROOT}{os.pathsep}{Path(__file__).parent}")
     folder = good_class(tmp_path / "class")
-    (folder / "hal").rmdir()
+    for student in folder.iterdir():
+        if student.name not in EXPECTED:
+            shutil.rmtree(student)
     return plan.make(folder, tmp_path / "results", SEED, 10.0, True)
 
 
 @pytest.fixture
-def dask(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(course.ROOT))  # for the processes that Dask starts
-    return pytest.importorskip(
-        "distributed", reason="Dask is not installed here: it is the optional extra `dask`"
-    )
+def no_grading(monkeypatch):
+    """For tests that are about Dask alone: to start a grader costs more than the rest of them."""
+    monkeypatch.setattr(cluster, "supervise", stand_in.supervise)
 
 
 def test_without_dask_the_command_says_how_to_get_it(planned, monkeypatch):
@@ -70,9 +77,10 @@ def test_a_machine_that_does_not_see_the_class_says_so(planned):
         cluster.supervise(order)
 
 
-def test_a_dask_worker_killed_in_the_middle_costs_only_time(dask, planned):
+def test_a_dask_worker_killed_in_the_middle_costs_only_time(planned):
     heard = {}
-    with dask.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as two:
+    options = {"threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(n_workers=2, **options) as two:
 
         def kill_one(job, state):
             if not heard:
@@ -84,15 +92,15 @@ def test_a_dask_worker_killed_in_the_middle_costs_only_time(dask, planned):
     assert heard == {student: state for student, (state, _) in EXPECTED.items()}
 
 
-def test_the_command_starts_a_cluster_on_this_machine(dask, planned, autograder):
-    options = ("--scheduler", "local", "--workers", "1", "--seed", SEED)
-    done = autograder("batch", planned.folder, "--results", planned.results, *options)
-    assert done.code == 0, done.err
-    assert "6 graded, 1 crashed" in done.out
-    assert graded(planned) == EXPECTED
+def test_the_command_starts_a_cluster_on_this_machine(no_grading, planned):
+    given = [str(planned.folder), "--results", str(planned.results), "--seed", str(SEED)]
+    done = CliRunner().invoke(cli.main, ["batch", *given, "--scheduler", "local", "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert f"{len(EXPECTED)} graded" in done.output
+    assert graded(planned) == STAND_IN
 
 
-def test_a_lost_scheduler_ends_the_run_and_no_finished_result(dask, planned, tmp_path):
+def test_a_lost_scheduler_ends_the_run_and_no_finished_result(no_grading, planned, tmp_path):
     address = tmp_path / "scheduler.json"
     common = ["--scheduler-file", str(address)]
     parts = [["scheduler", "--port", "0", "--no-dashboard"], ["worker", "--nthreads", "1", "--no-dashboard"]]  # fmt: skip
@@ -121,7 +129,7 @@ def test_a_lost_scheduler_ends_the_run_and_no_finished_result(dask, planned, tmp
             process.wait()
     found = graded(planned)
     assert set(heard) <= found.keys() < EXPECTED.keys()
-    assert all(EXPECTED[student] == found[student] for student in found)
+    assert found.items() <= STAND_IN.items()
 
 
 def _address(file: Path) -> str:
@@ -134,7 +142,7 @@ def _address(file: Path) -> str:
     raise TimeoutError("the scheduler did not start")
 
 
-def test_an_address_where_nobody_listens_is_one_line(dask, planned, monkeypatch):
+def test_an_address_where_nobody_listens_is_one_line(planned, monkeypatch):
     monkeypatch.setattr(cluster, "REACH_SECONDS", 1)
     with pytest.raises(BadInput, match="cannot be reached"):
         cluster.grade(planned, planned.jobs, "tcp://127.0.0.1:1", 1, lambda *_: None)
@@ -142,15 +150,9 @@ def test_an_address_where_nobody_listens_is_one_line(dask, planned, monkeypatch)
         cluster.grade(planned, planned.jobs, "no such thing", 1, lambda *_: None)
 
 
-def test_jobs_of_a_batch_system_grade_the_class(dask, planned, monkeypatch):
+def test_jobs_of_a_batch_system_grade_the_class(no_grading, planned, monkeypatch):
     """dask-jobqueue's own stand-in for Slurm, which runs each job script in a shell."""
-    jobqueue = pytest.importorskip(
-        "dask_jobqueue",
-        reason="dask-jobqueue is not installed here: it is part of the extra `dask`",
-    )
-    from dask_jobqueue.local import LocalCluster
-
     options = {"cores": 1, "memory": "2GB"}
-    monkeypatch.setattr(jobqueue, "SLURMCluster", lambda: LocalCluster(**options))
+    monkeypatch.setattr(dask_jobqueue, "SLURMCluster", lambda: LocalCluster(**options))
     cluster.grade(planned, planned.jobs, "slurm", 1, lambda *_: None)
-    assert graded(planned) == EXPECTED
+    assert graded(planned) == STAND_IN
