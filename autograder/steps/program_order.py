@@ -38,6 +38,11 @@ def _shared_out(came: list[tuple[int, int]], tall: int, broad: int) -> str:
     return "Every tile has one program, but not the one asked for."
 
 
+# The programs before the last group are odd in number, so that the remainder by its height of 2
+# differs between a program's number and its place within the group.
+TWO_LEFT = ((5, 3, 3), (5, 7, 3), (7, 3, 5), (7, 5, 5))
+
+
 def _cases(rng: np.random.Generator) -> list[CallCase]:
     def draw(low, high):
         return int(rng.integers(low, high))
@@ -49,6 +54,7 @@ def _cases(rng: np.random.Generator) -> list[CallCase]:
         _case("short last group", group * 2 + draw(1, group), draw(2, 6), group),
         _case("group larger than the grid", group - 1, group + draw(0, 3), group),
         _case("groups of one row", group, group + draw(1, 4), 1),
+        _case("two rows left over", *TWO_LEFT[draw(0, len(TWO_LEFT))]),
     ]
 
 
@@ -104,6 +110,13 @@ def _groups_of_columns(pid, m, n, g):
     return row, column
 
 
+def _row_by_number(pid, m, n, g):
+    """An older form of the map, which begins a group in the middle of a column."""
+    first, place = pid // (g * n) * g, pid % (g * n)
+    height = min(m - first, g)
+    return first + pid % height, place // height
+
+
 def _floored(pid, m, n, g):
     group = min(pid // (g * n), m // g - 1)
     first, place = group * g, pid - group * g * n
@@ -124,6 +137,7 @@ _MISTAKES = (
     ("group_map_wrong", _first_forgotten),
     ("group_map_wrong", _first_is_group),
     ("group_map_wrong", _place_forgotten),
+    ("group_map_wrong", _row_by_number),
     ("group_map_wrong", _groups_counted_by_rows),
     ("group_map_wrong", _same_height(lambda m, first, g: min(m - first - 1, g))),
     ("group_map_wrong", _same_height(lambda m, first, g: min(m - first + 1, g))),
