@@ -68,9 +68,6 @@ def bad_files(folder: Path) -> dict[str, str]:
     add("null", b"{\0}", "contains a null byte")
     add("no_cells", nbformat.writes(nbformat.v4.new_notebook()).encode(), "has no code cells")
     add("deep", b"[" * 200_000, "not valid JSON")
-    add(
-        "python", b"x = " + b"-" * 200_000 + b"1", "cannot be read as Python", f"{EXERCISE}/mine.py"
-    )
     add("stranger", b"{}", "named like no exercise", "Untitled.ipynb")
     add("folder", None, "not an ordinary file").mkdir()
     os.mkfifo(add("pipe", None, "not an ordinary file"))
