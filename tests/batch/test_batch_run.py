@@ -45,6 +45,8 @@ def whole_class(folder: Path) -> dict[str, str]:
     good_class(folder)
     for n in range(OTHERS):
         put(folder, f"student {n}", solved() + b"\n" * n)
+    nested = b"x = " + b"-" * 200_000 + b"1"  # more than Python can parse, which is worth no point
+    put(folder, "ida", nested, f"{EXERCISE}/mine.py")
     return bad_files(folder)
 
 
@@ -72,7 +74,7 @@ def test_a_class_is_graded_and_told(undisturbed):
     done = undisturbed.done
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    told = f"{7 + OTHERS} graded, 1 crashed, 2 not submitted, {len(undisturbed.words)} cannot be graded"
+    told = f"{8 + OTHERS} graded, 1 crashed, 2 not submitted, {len(undisturbed.words)} cannot be graded"
     assert told in done.stdout
     assert f"<p>{told}.</p>" in (undisturbed.kept / "summary.html").read_text()
 
@@ -85,6 +87,7 @@ def test_crashed_not_submitted_and_zero_are_told_apart(undisturbed):
     assert found["cleo"] == ("graded", 9.0)
     assert found["finn"] == ("crashed", 0.0)
     assert found["hal"] == ("not_submitted", None)
+    assert found["ida"] == ("graded", 0.0)
 
 
 def test_a_bad_file_has_a_result_that_says_so_in_one_sentence(undisturbed):
