@@ -65,7 +65,7 @@ def test_the_first_wrong_call_is_told_as_a_beginner_would_write_it(grade_source)
     assert "Tile (0, 0) has" in wrong.message
     assert result.hint.cause == "group_map_wrong"
     assert "except in" not in result.hint.text  # the plain case is wrong as well
-    assert result.points == 1  # a group larger than the grid is right
+    assert result.points == 0.8  # of 4, for one case in five: a group larger than the grid
 
 
 def test_a_seed_draws_the_same_calls_again():

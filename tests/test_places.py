@@ -199,7 +199,11 @@ def test_the_cell_in_chapter_0_runs_what_exists():
 
 def test_make_lab_opens_jupyterlab_on_the_exercises():
     done = subprocess.run(
-        ["make", "--dry-run", "lab"], cwd=ROOT, check=True, capture_output=True, text=True
+        ["make", "--dry-run", "--no-print-directory", "lab"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert done.stdout.splitlines()[-1] == ".venv/bin/jupyter lab exercises"
     assert list((ROOT / "exercises").glob("*/*.ipynb"))
