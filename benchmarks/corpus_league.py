@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 from corpus_run import JOURNAL, Entry, misnamed, options, other_than_asked, run, sample
@@ -47,7 +48,7 @@ def naive_verdicts(every: int, seed: int) -> dict[str, bool]:
     journal = Journal(JOURNAL.with_name("naive_grader.jsonl"))
     about = NAIVE.read_text(encoding="utf-8")
     files = {
-        key(about, e.path.read_text(encoding="utf-8"), str(seed), sys.version): e
+        key(about, e.path.read_text(encoding="utf-8"), str(seed), sys.version, version("triton")): e
         for e in sample(every)
         if e.step in TESTS and e.family != "hostile" and not e.needs
     }
