@@ -14,20 +14,21 @@
 FROM python:3.11-slim-bookworm
 
 WORKDIR /course
+# What is downloaded is installed once, and kept in no layer beside that.
+ENV PIP_NO_CACHE_DIR=1 UV_NO_CACHE=1
 
 # First what changes seldom: an edit of the grader then installs nothing again.
 COPY requirements.txt constraints.txt ./
 COPY scripts/cpu_torch.sh scripts/
 RUN scripts/cpu_torch.sh \
-    && .venv/bin/python -m pip install --no-cache-dir --constraint constraints.txt --requirement requirements.txt \
-    && rm -rf /root/.cache
+    && .venv/bin/python -m pip install --constraint constraints.txt --requirement requirements.txt
 
 # The pages, since a hint names the paragraph to read; the pattern, since course.toml is optional.
 COPY pyproject.toml README.md LICENSE course.tom[l] ./
 COPY autograder autograder
 COPY book book
 COPY exercises exercises
-RUN .venv/bin/python -m pip install --no-cache-dir --no-deps --editable .
+RUN .venv/bin/python -m pip install --no-deps --editable .
 
 RUN useradd --uid 10001 grader
 USER grader

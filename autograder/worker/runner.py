@@ -26,9 +26,8 @@ from autograder.worker.tuning import Tuning
 
 MAX_REPORT = 2 * 2**20  # a kernel's listing is most of it
 MAX_TUNERS = 8
-MOSTLY_HOLES = (
-    2**30
-)  # bytes of a storage whose elements lie far apart: the others have few megabytes
+# Bytes of a storage whose elements lie far apart; the others have a few megabytes.
+MOSTLY_HOLES = 2**30
 
 
 def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -> None:
@@ -56,21 +55,22 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
     warnings.simplefilter("default")
     arena = job["arena"]
     memory = mmap.mmap(arena_fd, arena["size"])
+    gpu = job.get("gpu", False)
     places = [arena["operands"], *arena["before"]]
     operands, *before = [[_operand(memory, place) for place in call] for call in places]
     backward, more, named = arena["backward"], job["more"], job["named"]
     hosts = operands
-    if job.get("gpu"):
+    if gpu:
         try:
             operands, *before = [
                 [_on_gpu(tensor) for tensor in call] for call in (operands, *before)
             ]
         except torch.OutOfMemoryError:
             return _no_room()
-    check = Launches() if job.get("gpu") else AddressCheck(str(folder), job["order"], job["fill"])
+    check = Launches() if gpu else AddressCheck(str(folder), job["order"], job["fill"])
     check.install()
     tuning = Tuning(**job["tuning"])
-    tuning.install(stand_in=not job.get("gpu"))
+    tuning.install(stand_in=not gpu)
     given = [operand for call in (operands, *before) for operand in call]
     observe = Observer if job["kernel"] else LoopObserver
     observer = observe(str(folder), given, job["allowed"])
