@@ -46,6 +46,16 @@ def marking_code(text: str, escape: Callable[[str], str]) -> str:
     return "".join(p if i % 2 == 0 else f"<code>{p}</code>" for i, p in enumerate(pieces))
 
 
+def rate(value: float) -> str:
+    """ "3,648", "97.4" or "0.92": a measured TFLOPS or GB/s in the digits that it is worth."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def share(value: float) -> str:
+    """ "0.63": a share of the library's speed."""
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
 def printed(step: StepResult, most: int) -> str:
     """What the code printed in the first case that did, cut after `most` characters."""
     return cut(next((c.printed for c in step.checks if c.printed.strip()), ""), most)
