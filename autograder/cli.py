@@ -293,7 +293,7 @@ def batch(folder, **options):
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--html", type=OUTPUT, required=True, help="Write the page to this file.")
 def leaderboard(results, html):
-    """The best verified TFLOPS of each step and GPU model in RESULTS: result files, or folders of them."""
+    """The best verified speed of each step and GPU model in RESULTS: result files, or folders of them."""
     from autograder.batch import leaderboard as board
 
     _check_outputs({"html": html}, [])

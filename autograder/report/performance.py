@@ -47,7 +47,7 @@ def speed(performance: dict) -> str:
     field = UNITS[p["bound"]][1]
     ratio, threshold = _apart(p["ratio"], p["threshold_ratio"])
     text = (
-        f"speed: {rate(p[field])} {unit(p)} at {_size(p['shape'])} {p['dtype']} on {p['gpu']}, "
+        f"speed: {rate(p[field])} {unit(p)} at {size(p['shape'])} {p['dtype']} on {p['gpu']}, "
         f"{ratio} of {p['reference']} at {rate(p[f'reference_{field}'])}; "
     )
     if threshold is None:
@@ -105,7 +105,7 @@ def _times(p: dict) -> str:
     )
 
 
-def _size(shape: dict) -> str:
+def size(shape: dict) -> str:
     """ "4096×8192×4096" for a product, else "N=4096, D=128"."""
     if set(shape) == {"M", "N", "K"}:
         return label((shape["M"], shape["N"], shape["K"]))
