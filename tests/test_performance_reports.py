@@ -8,6 +8,7 @@ import pytest
 import report_samples as samples
 from bs4 import BeautifulSoup
 
+from autograder.bench import plan, precision, results
 from autograder.report import (
     chart,
     fragment,
@@ -350,6 +351,14 @@ def test_without_the_courses_files_and_for_other_steps_there_is_no_ladder(record
     assert ladder.place("triton_matmul", samples.performance()) == ""
     assert ladder.place("softmax", samples.performance()) == ""
     assert len(performance.lines(samples.timed())) == 3
+
+
+def test_the_ladder_uses_the_words_of_the_bench():
+    assert (ladder.LIBRARY, ladder.BEST, ladder.IEEE) == (
+        plan.LIBRARY,
+        results.BEST,
+        precision.IEEE.name,
+    )
 
 
 def test_recorded_ladders_hold_the_steps_that_they_are_for():

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from autograder.bench.plan import LIBRARY
 from autograder.bench.results import BEST
-from autograder.bench.shapes import GROUPS, label
-from autograder.report.words import rate, share
+from autograder.bench.shapes import GROUPS
+from autograder.report.words import label, rate, share
 
 NOT_TIMED = "–"
 WIDTH_OF_FILES = 120

@@ -6,10 +6,9 @@ a verdict or a figure of its own, only quotients of measured ones.
 
 from html import escape
 
-from autograder.bench.shapes import label
 from autograder.report import ladder
 from autograder.report.chart import FULL_WIDTH, log_axes
-from autograder.report.words import rate, share
+from autograder.report.words import label, rate, share
 from autograder.result import StepResult
 
 # By what bounds a kernel: the unit that people are shown, and the fields that hold it.

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from autograder.result import Check, Grading, StepResult, SubmissionResult
 
@@ -44,6 +44,12 @@ def marking_code(text: str, escape: Callable[[str], str]) -> str:
     if len(pieces) % 2 == 0:  # a backtick without its fellow
         return escape("`").join(pieces)
     return "".join(p if i % 2 == 0 else f"<code>{p}</code>" for i, p in enumerate(pieces))
+
+
+def label(shape: Iterable[int]) -> str:
+    """ "4096³" for the product of two squares, else "8×4096×4096"."""
+    M, N, K = shape
+    return f"{M}³" if M == N == K else f"{M}×{N}×{K}"
 
 
 def rate(value: float) -> str:
