@@ -328,8 +328,8 @@ def test_a_share_of_another_library_is_not_compared(products):
 
 def test_attention_is_compared_with_the_library_that_the_step_names(records):
     rows = [
-        {"D": d, "kernel": kernel, "ms": ms * d}
-        for d, scale in ((64, 1), (128, 2))
+        {"D": d, "N": n, "causal": causal, "kernel": kernel, "ms": ms}
+        for d, n, causal, scale in ((64, 4096, True, 1), (64, 4096, False, 2), (64, 1024, True, 3))
         for kernel, ms in (("SDPA flash", 2), ("SDPA cuDNN", scale), ("flash_attention", 1.25 * scale))
     ]  # fmt: skip
     records("12_attention.json", {"dtype": "float16", "rows": rows})
@@ -344,7 +344,8 @@ def test_attention_is_compared_with_the_library_that_the_step_names(records):
     assert place(reference="attention (flash)").endswith("below SDPA flash (1.00), its lowest rung")
     assert place(reference="attention") == ""
     assert place(reference="attention (cuDNN)", dtype="bfloat16") == ""
-    assert place(reference="attention (cuDNN)", shape={"D": 32}) == ""
+    assert place(reference="attention (cuDNN)", shape={"N": 4096, "D": 32}) == ""
+    assert place(reference="attention (cuDNN)", shape={"N": 2048, "D": 64}) == ""
 
 
 def test_without_the_courses_files_and_for_other_steps_there_is_no_ladder(records):

@@ -6,8 +6,6 @@ compare shares of two different libraries.
 """
 
 import json
-import math
-import statistics
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,20 +79,21 @@ def _of_products(dtype: str | None = None) -> Callable[[dict, dict], Ladder | No
 
 
 def _of_attention(record: dict, performance: dict) -> Ladder | None:
-    """The means over all recorded lengths and masks, for heads as wide as the step's."""
-    width, dtype = performance["shape"].get("D"), performance["dtype"]
-    logs: dict[str, list[float]] = {}
-    for row in record["rows"]:
-        if (row["D"], row.get("dtype", record.get("dtype"))) == (width, dtype):
-            logs.setdefault(row["kernel"], []).append(math.log(row["ms"]))
+    """The times of the recorded shape that the step is timed at, with a causal mask as there."""
+    shape, dtype = performance["shape"], performance["dtype"]
+    wanted = (shape.get("D"), shape.get("N"), True, dtype)
+    ms = {
+        row["kernel"]: row["ms"]
+        for row in record["rows"]
+        if (row["D"], row["N"], row["causal"], row.get("dtype", record.get("dtype"))) == wanted
+    }
     # "SDPA cuDNN" is the library of a reference that names cuDNN.
     said = performance["reference"].lower()
-    libraries = [k for k in logs if k.startswith("SDPA ") and k.split()[-1].lower() in said]
+    libraries = [k for k in ms if k.startswith("SDPA ") and k.split()[-1].lower() in said]
     if len(libraries) != 1:
         return None
-    mean = {kernel: statistics.fmean(found) for kernel, found in logs.items()}
-    rungs = [(math.exp(mean[libraries[0]] - log), kernel) for kernel, log in mean.items()]
-    words = f"attention in {dtype}, D = {width}, with {libraries[0]} as 1.00"
+    rungs = [(ms[libraries[0]] / own, kernel) for kernel, own in ms.items()]
+    words = f"causal attention in {dtype}, with {libraries[0]} as 1.00"
     return Ladder(words, record["environment"]["gpu"], sorted(rungs))
 
 
