@@ -75,8 +75,8 @@ def test_a_share_just_below_the_threshold_is_not_printed_as_the_threshold(ratio,
 
 
 def test_without_a_threshold_the_line_says_so():
-    none = {"threshold_ratio": None, "threshold_tflops": None, "threshold_gb_s": None}
-    step = samples.timed(**none, passed=None)
+    none = {"threshold_ratio": 0.0, "threshold_tflops": 0.0, "threshold_gb_s": 0.0}
+    step = samples.timed(**none)
     assert performance.lines(step)[0].endswith("at 655; no threshold on this GPU")
     assert "threshold" not in performance.svg(step.performance)
 

@@ -49,7 +49,7 @@ def speed(performance: dict) -> str:
         f"speed: {rate(p[field])} {unit(p)} at {size(p['shape'])} {p['dtype']} on {p['gpu']}, "
         f"{ratio} of {p['reference']} at {rate(p[f'reference_{field}'])}; "
     )
-    if threshold is None:
+    if not p["threshold_ratio"]:
         return f"{text}no threshold on this GPU"
     reached = "reached" if p["passed"] else "not reached"
     return f"{text}threshold {threshold} = {rate(p[f'threshold_{field}'])} {unit(p)}, {reached}"
@@ -71,7 +71,7 @@ def svg(performance: dict) -> str:
     yours = f"your kernel: {rate(p['tflops'])} TFLOPS"
     library = f"{p['reference']}: {rate(p['reference_tflops'])} TFLOPS"
     points = {yours: [(x, p["tflops"])], library: [(x, p["reference_tflops"])]}
-    if p["threshold_tflops"] is not None:
+    if p["threshold_tflops"]:
         threshold = f"threshold: {rate(p['threshold_tflops'])} TFLOPS"
         reach = (x / NEIGHBOURHOOD, x * NEIGHBOURHOOD)
         drawn[threshold] = [(at, p["threshold_tflops"]) for at in reach]
@@ -111,10 +111,8 @@ def size(shape: dict) -> str:
     return ", ".join(f"{name}={size}" for name, size in shape.items())
 
 
-def _apart(ratio: float, threshold: float | None) -> tuple[str, str | None]:
+def _apart(ratio: float, threshold: float) -> tuple[str, str]:
     """Both shares, in so many digits that they differ in print where they differ."""
-    if threshold is None:
-        return share(ratio), None
     for digits in (2, 3, 4):
         told = f"{ratio:.{digits}f}", f"{threshold:.{digits}f}"
         if told[0] != told[1]:
