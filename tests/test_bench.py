@@ -327,7 +327,9 @@ def test_a_kernel_that_was_not_timed_is_told_with_its_reason():
 
 def marks(drawing: ET.Element) -> list[tuple[float, float]]:
     """Where the marks of all panels and of the legend stand."""
-    places = [p.get("transform") for p in drawing.iter(f"{SVG}path") if p.get("class") == "mark"]
+    places = [
+        p.get("transform") for p in drawing.iter(f"{SVG}path") if p.get("class") == "series-mark"
+    ]
     return [
         tuple(map(float, re.match(r"translate\(([^ ]+) ([^)]+)\)", p).groups())) for p in places
     ]

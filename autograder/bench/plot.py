@@ -115,8 +115,9 @@ def _line(points, dash) -> str:
 
 
 def _mark(x, y, mark) -> str:
+    # "mark" alone would be Bootstrap's, which pages of the book colour.
     return (
-        f'<path class="mark" transform="translate({x:.1f} {y:.1f})scale(0.8)" d="{mark}" fill="none" '
+        f'<path class="series-mark" transform="translate({x:.1f} {y:.1f})scale(0.8)" d="{mark}" fill="none" '
         'stroke="currentColor" stroke-width="1.5"/>'
     )
 
