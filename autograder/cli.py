@@ -293,7 +293,8 @@ def _part(context, parameter, text: str | None) -> tuple[int, int] | None:
 @click.option("--scheduler", metavar="local|slurm|ADDRESS", help="Grade through Dask: processes of this machine, Slurm jobs, or a scheduler that runs.")  # fmt: skip
 @click.option("--shard", callback=_part, metavar="i/n", help="Grade only part i of n, as a job of a Slurm array.")  # fmt: skip
 @click.option("--results", type=click.Path(path_type=Path, file_okay=False), help="Folder of the result files; FOLDER-results beside FOLDER unless given.")  # fmt: skip
-@click.option("--speed/--no-speed", default=True, help="Whether speed is measured where a GPU allows it.")  # fmt: skip
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where kernels run, on every machine that grades: in Triton's interpreter, or on its GPU.")  # fmt: skip
+@click.option("--speed/--no-speed", default=True, help="Whether speed is measured, with --device cuda.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Draws the cases; the class keeps it, and one is drawn unless given.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
 def batch(folder, **options):
@@ -307,7 +308,7 @@ def batch(folder, **options):
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--html", type=OUTPUT, required=True, help="Write the page to this file.")
 def leaderboard(results, html):
-    """The best verified TFLOPS of each step and GPU model in RESULTS: result files, or folders of them."""
+    """The best verified speed of each step and GPU model in RESULTS: result files, or folders of them."""
     from autograder.batch import leaderboard as board
 
     _check_outputs({"html": html}, [])

@@ -1,18 +1,15 @@
-"""Draws a chart with two logarithmic axes as inline SVG, in the colour of the text.
+"""Draws a chart with two logarithmic axes as inline SVG. For cells of the book.
 
-For cells of the book. Series differ by shape and dash, not by colour, so a chart can be read in
-light, dark and print. Must never load anything from elsewhere.
+Must never load anything from elsewhere.
 """
 
 from html import escape
-from itertools import count, cycle
-from math import ceil, floor, log10
+from itertools import count
 
 from IPython.display import HTML
 
-from autograder.bench.plot import DASHES, MARKS
+from autograder.report.chart import FULL_WIDTH, log_axes
 
-LEFT, TOP, WIDTH, HEIGHT = 62, 14, 420, 260
 _numbers = count(1)
 
 
@@ -22,64 +19,13 @@ def log_chart(title, words, x_label, y_label, lines=(), points=()):
     title, words      its name, and a text that says what it shows, for those who cannot see it
     lines, points     dicts, name → list of (x, y), both above 0; joined up, or marked one by one
     """
-    lines, points = dict(lines), dict(points)
-    every = [pair for series in (*lines.values(), *points.values()) for pair in series]
-    x_low, x_high = _decades([x for x, _ in every])
-    y_low, y_high = _decades([y for _, y in every])
-
-    def place(x, y):
-        right = LEFT + WIDTH * (log10(x) - x_low) / (x_high - x_low)
-        return f"{right:.1f} {TOP + HEIGHT * (y_high - log10(y)) / (y_high - y_low):.1f}"
-
-    body = [f'<rect x="{LEFT}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}" stroke-width="1.5"/>']
-    texts = []
-    for k in range(x_low, x_high + 1):
-        at = place(10.0**k, 10.0**y_low).split()[0]
-        body.append(f'<path d="M{at} {TOP}v{HEIGHT}" opacity="0.25"/>')
-        texts.append(_text(at, TOP + HEIGHT + 20, _power(k), "middle"))
-    for k in range(y_low, y_high + 1):
-        at = place(10.0**x_low, 10.0**k).split()[1]
-        body.append(f'<path d="M{LEFT} {at}h{WIDTH}" opacity="0.25"/>')
-        texts.append(_text(LEFT - 6, float(at) + 5, _power(k), "end"))
-    texts.append(_text(LEFT + WIDTH / 2, TOP + HEIGHT + 42, x_label, "middle"))
-    texts.append(
-        f'<text transform="translate(14 {TOP + HEIGHT / 2})rotate(-90)" '
-        f'text-anchor="middle">{escape(y_label)}</text>'
-    )
-    row = TOP + HEIGHT + 68
-    for (name, series), dash in zip(lines.items(), cycle(DASHES)):
-        for path in ("L".join(place(*pair) for pair in series), f"{LEFT} {row - 5}h28"):
-            body.append(f'<path d="M{path}" stroke-width="2" stroke-dasharray="{dash}"/>')
-        texts.append(_text(LEFT + 38, row, name, "start"))
-        row += 20
-    for (name, series), mark in zip(points.items(), cycle(MARKS)):
-        at = [place(*pair) for pair in series] + [f"{LEFT + 14} {row - 5}"]
-        body += [f'<path transform="translate({p})" d="{mark}" stroke-width="1.5"/>' for p in at]
-        texts.append(_text(LEFT + 38, row, name, "start"))
-        row += 20
+    body, height = log_axes(x_label, y_label, dict(lines), dict(points))
     number = next(_numbers)
     return HTML(
-        f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 520 {row - 8}" '
+        f'<svg class="figure" xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {FULL_WIDTH} {height}" '
         f'width="600" role="img" aria-labelledby="chart-{number}-title chart-{number}-desc" '
         'font-family="sans-serif" font-size="15">'
         f'<title id="chart-{number}-title">{escape(title)}</title>'
-        f'<desc id="chart-{number}-desc">{escape(words)}</desc>'
-        f'<g fill="none" stroke="currentColor">{"".join(body)}</g>'
-        f'<g fill="currentColor">{"".join(texts)}</g></svg>'
+        f'<desc id="chart-{number}-desc">{escape(words)}</desc>{body}</svg>'
     )
-
-
-def _decades(values):
-    """The powers of ten around all values, at least one apart."""
-    low, high = floor(log10(min(values))), ceil(log10(max(values)))
-    return low, max(high, low + 1)
-
-
-def _power(k):
-    if -2 <= k <= 3:
-        return f"{10.0**k:,g}"
-    return "10" + str(k).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-
-def _text(x, y, words, anchor):
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(words)}</text>'

@@ -309,12 +309,14 @@ def test_markdown_has_as_many_cells_in_every_line(whole):
     assert ON["command"] in table.source(whole)
 
 
-def test_the_recorded_run_of_chapter_10_can_be_shown_too():
-    recorded = json.loads((course.ROOT / "book/measurements/10_matmul_shapes.json").read_text())
+def test_the_recorded_run_of_the_book_can_be_shown_too():
+    recorded = json.loads((course.ROOT / "book/measurements/10_bench.json").read_text())
     head, body = table.means(recorded)
     assert "float16, large" in head
     assert {row[0] for row in body} >= {"autotuned_matmul", "persistent_matmul", results.BEST}
     assert recorded["environment"]["gpu"] in table.source(recorded)
+    assert recorded["environment"]["command"] == "python -m autograder bench"
+    assert table.troubles(recorded) == []
 
 
 def test_a_kernel_that_was_not_timed_is_told_with_its_reason():

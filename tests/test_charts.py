@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from autograder import course
+from autograder.report import chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -54,8 +55,8 @@ def test_equal_factors_are_equal_distances(charts):
     (x0, y0), (x1, y1), (x2, y2) = marks(draw(charts, points={"p": [(1, 100), (10, 10), (100, 1)]}))
     assert x1 - x0 == pytest.approx(x2 - x1) and x1 > x0
     assert y1 - y0 == pytest.approx(y2 - y1) and y1 > y0  # down is larger in SVG
-    assert (x0, y0) == (charts.LEFT, charts.TOP)
-    assert (x2, y2) == (charts.LEFT + charts.WIDTH, charts.TOP + charts.HEIGHT)
+    assert (x0, y0) == (chart.LEFT, chart.TOP)
+    assert (x2, y2) == (chart.LEFT + chart.WIDTH, chart.TOP + chart.HEIGHT)
 
 
 def test_axes_are_labelled_by_powers_of_ten(charts):

@@ -26,6 +26,7 @@ def run_batch(
     scheduler: str | None,
     shard: tuple[int, int] | None,
     results: Path | None,
+    device: str,
     speed: bool,
     seed: int | None,
     timeout: float,
@@ -34,7 +35,7 @@ def run_batch(
     folder = folder.resolve()
     results = results or folder.with_name(f"{folder.name}-results")
     workers = workers or len(os.sched_getaffinity(0))
-    planned = plan.make(folder, results, seed, timeout, speed)
+    planned = plan.make(folder, results, seed, timeout, speed, device == "cuda")
     mine = plan.shard(planned.jobs, *shard) if shard else planned.jobs
     todo = planned.todo(mine)
     # A batch system that wants its machine back sends SIGTERM.

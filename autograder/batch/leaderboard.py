@@ -1,4 +1,4 @@
-"""The best verified TFLOPS of each step on each GPU model, from result files.
+"""The best verified speed of each step on each GPU model, from result files.
 
 Reads what `grade --json` and `batch` write. A time counts when every other check of the step passed
 and the measurement was not refused; whether it reached the threshold does not matter. Must never
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder import course
+from autograder.report import performance
 from autograder.report.fragment import escaped
 from autograder.report.html import document, table
+from autograder.report.words import rate, share
 from autograder.submission import BadInput
 
 PLACES = 10
@@ -21,13 +23,14 @@ PLACES = 10
 
 @dataclass(frozen=True)
 class Entry:
-    """A measurement of one learner: TFLOPS, and its ratio to the library in the same run."""
+    """A measurement of one learner: TFLOPS or GB/s, and the share of the library in the same run."""
 
     step: str
     gpu: str
     who: str
-    tflops: float
-    ratio: float | None
+    speed: float
+    unit: str
+    ratio: float
     shape: str
     dtype: str
 
@@ -59,11 +62,11 @@ def best(entries: list[Entry]) -> dict[tuple[str, str], list[Entry]]:
     theirs: dict[tuple[str, str, str], Entry] = {}
     for entry in entries:
         key = (entry.step, entry.gpu, entry.who)
-        if key not in theirs or entry.tflops > theirs[key].tflops:
+        if key not in theirs or entry.speed > theirs[key].speed:
             theirs[key] = entry
     order = {step.name: n for n, step in enumerate(course.STEPS)}
     boards: dict[tuple[str, str], list[Entry]] = {}
-    for entry in sorted(theirs.values(), key=lambda e: (order[e.step], e.gpu, -e.tflops, e.who)):
+    for entry in sorted(theirs.values(), key=lambda e: (order[e.step], e.gpu, -e.speed, e.who)):
         boards.setdefault((entry.step, entry.gpu), []).append(entry)
     return {key: board[:PLACES] for key, board in boards.items()}
 
@@ -71,7 +74,7 @@ def best(entries: list[Entry]) -> dict[tuple[str, str], list[Entry]]:
 def page(boards: dict[tuple[str, str], list[Entry]]) -> str:
     """The boards as one HTML file."""
     intro = (
-        "<h1>Leaderboard</h1>\n<p>The best verified TFLOPS of each step on each GPU model: "
+        "<h1>Leaderboard</h1>\n<p>The best verified speed of each step on each GPU model: "
         "every other check of the step passed in the same grading.</p>\n<main>\n"
     )
     parts = [intro]
@@ -87,14 +90,14 @@ def _table(board: list[Entry]) -> str:
         [
             str(place),
             escaped(e.who),
-            f"{e.tflops:.4g}",
-            "" if e.ratio is None else f"{e.ratio:.0%}",
+            f"{rate(e.speed)} {e.unit}",
+            share(e.ratio),
             escaped(e.shape),
             escaped(e.dtype),
         ]
         for place, e in enumerate(board, 1)
     ]
-    return table(["", "who", "TFLOPS", "of the library", "shape", "type"], rows, {0, 2, 3})
+    return table(["", "who", "speed", "share of the library", "shape", "type"], rows, {0, 2, 3})
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -113,27 +116,28 @@ def _entries(path: Path) -> list[Entry] | None:
             entry
             for submission in grading["submissions"]
             for step in submission["steps"]
-            if (entry := _entry(step, grading, who or submission["path"])) is not None
+            if (entry := _entry(step, who or submission["path"])) is not None
         ]
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 
-def _entry(step: dict, grading: dict, who: str) -> Entry | None:
+def _entry(step: dict, who: str) -> Entry | None:
     measured = step["performance"]
     if measured is None or course.find_step(step["step"]) is None or not _verified(step):
         return None
-    tflops, ratio = measured["tflops"], measured.get("ratio")
-    if not _positive(tflops):
+    speed, ratio = performance.value(measured), measured["ratio"]
+    if not (_positive(speed) and _positive(ratio)):
         return None
     return Entry(
         step["step"],
-        str(grading["environment"]["device"]),
+        str(measured["gpu"]),
         str(who),
-        float(tflops),
-        float(ratio) if _positive(ratio) else None,
-        str(measured.get("shape", "")),
-        str(measured.get("dtype", "")),
+        float(speed),
+        performance.unit(measured),
+        float(ratio),
+        performance.size(measured["shape"]),
+        str(measured["dtype"]),
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autograder import course, grading
+from autograder import choices, course, grading
 from autograder.batch import record
 from autograder.batch.record import Record
 from autograder.environment import describe
@@ -54,12 +54,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """The submissions of a class, where they lie, where their results go, and how to grade them."""
+    """The submissions of a class, where they lie, where their results go, and how to grade them.
+
+    `gpu`: whether kernels run on the GPU of whatever machine grades.
+    """
 
     folder: Path
     results: Path
     settings: Settings
     jobs: list[Job]
+    gpu: bool = False
 
     def path_of(self, job: Job) -> Path:
         """The result file of a submission."""
@@ -67,14 +71,17 @@ class Plan:
 
     def basis(self, job: Job) -> dict:
         """All that the result of a submission depends on."""
-        s = self.settings
+        s, steps = self.settings, steps_of(job.exercise)
+        shares = choices.load().thresholds if self.gpu and s.speed else {}
         return {
             "input": job.input,
             "engine": engine(),
             "seed": s.seed,
             "timeout": s.timeout,
             "speed": s.speed,
-            "points": {step.name: step.points for step in steps_of(job.exercise)},
+            "gpu": self.gpu,
+            "points": {step.name: step.points for step in steps},
+            "thresholds": {step.name: shares[step.name] for step in steps if step.name in shares},
         }
 
     def known(self, job: Job) -> Record | None:
@@ -100,7 +107,9 @@ class Plan:
         }
 
 
-def make(folder: Path, results: Path, seed: int | None, timeout: float, speed: bool) -> Plan:
+def make(
+    folder: Path, results: Path, seed: int | None, timeout: float, speed: bool, gpu: bool = False
+) -> Plan:
     """The plan for a class. Raises BadInput for a folder that is none or holds no submission, and
     for results that cannot be kept."""
     folder, results = folder.resolve(), results.resolve()
@@ -114,7 +123,7 @@ def make(folder: Path, results: Path, seed: int | None, timeout: float, speed: b
         seed = _seed(results / "seed.txt", seed)
     except (OSError, ValueError) as error:
         raise BadInput(f"--results {results}: cannot be used ({error})") from None
-    return Plan(folder, results, Settings(seed, timeout, speed, at_once=1), jobs)
+    return Plan(folder, results, Settings(seed, timeout, speed, at_once=1), jobs, gpu)
 
 
 def _seed(kept: Path, given: int | None) -> int:

@@ -21,6 +21,7 @@ from autograder.batch import record
 from autograder.batch.plan import Job, Plan
 from autograder.batch.record import Record
 from autograder.batch.worker import about_of
+from autograder.grading import GPU_START
 from autograder.sandbox import GRACE_SECONDS, START_SECONDS, WorkerError
 
 ATTEMPTS = 2
@@ -28,12 +29,12 @@ ATTEMPTS = 2
 SILENCE = 2 * (START_SECONDS + GRACE_SECONDS)
 
 
-def command(fd: int) -> list[str]:
-    """What starts a worker that serves the socket `fd`."""
+def command(fd: int, gpu: bool) -> list[str]:
+    """What starts a worker that serves the socket `fd`; `gpu`: one that runs kernels on a GPU."""
     root = str(Path(__file__).resolve().parents[2])
     code = (
         f"import sys; sys.path.insert(0, {root!r})\n"
-        f"from autograder.batch.worker import main; main({fd})"
+        f"from autograder.batch.worker import main; main({fd}, {gpu})"
     )
     # -P: the working folder may be the class, and a student's folder be named like a module.
     return [sys.executable, "-P", "-c", code]
@@ -48,6 +49,7 @@ class Grader:
 
     def __init__(self):
         self._process: subprocess.Popen | None = None
+        self._gpu = False  # whether that process runs kernels on a GPU
         self._over = False
 
     def grade(self, order: dict) -> str:
@@ -82,7 +84,11 @@ class Grader:
             self._process = None
 
     def _attempt(self, order: dict) -> str:
-        silence = SILENCE + order["basis"]["timeout"]
+        gpu = order["basis"]["gpu"]
+        silence = SILENCE + order["basis"]["timeout"] + (GPU_START if gpu else 0)
+        if self._gpu != gpu:  # the last class of this Dask worker was graded otherwise
+            self._end()
+            self._gpu = gpu
         if self._process is None:
             self._start()
             self._hear(silence)
@@ -100,7 +106,7 @@ class Grader:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         with theirs:
             self._process = subprocess.Popen(
-                command(theirs.fileno()),
+                command(theirs.fileno(), self._gpu),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._stderr,

@@ -8,6 +8,7 @@ may be gone. Must never let one submission's trouble end it.
 import json
 import os
 import queue
+import socket
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -17,16 +18,22 @@ from autograder.batch import record, similar
 from autograder.batch.plan import steps_of
 from autograder.batch.record import Record
 from autograder.environment import describe
+from autograder.gpu import has_gpu
 from autograder.result import Grading
 from autograder.sandbox import Sandbox, WorkerError
 from autograder.submission import BadInput, Submission, read
 
 
-def main(fd: int) -> None:
-    """Serves until the socket is closed."""
+def main(fd: int, gpu: bool) -> None:
+    """Serves until the socket is closed; `gpu`: kernels run on this machine's."""
     with Connection(fd) as connection:
+        if gpu and not has_gpu():
+            _say(
+                connection, broken=f"--device cuda: no GPU found on {socket.gethostname()}; use cpu"
+            )
+            return
         try:
-            with Sandbox() as sandbox:
+            with Sandbox(gpu=gpu) as sandbox:
                 sandbox.wait_until_ready()
                 _say(connection, ready=True)
                 _serve(connection, sandbox)
@@ -79,7 +86,7 @@ def grade(order: dict, sandbox: Sandbox, heard=lambda *_: None) -> Record:
     except Exception as error:  # noqa: BLE001 - whatever it is, the class goes on
         reason = f"the grader failed on it ({type(error).__name__}: {error}); please report this"
         return Record(**about, state="failed", reason=reason)
-    whole = Grading(settings.seed, describe(), [result])
+    whole = Grading(settings.seed, describe(basis["gpu"]), [result])
     return record.graded(whole, **about, tokens=tokens)
 
 

@@ -9,22 +9,10 @@ from itertools import cycle
 from math import ceil, floor, log2, log10
 
 from autograder.bench.plan import LIBRARY, NAIVE
-from autograder.bench.shapes import MODEL, SQUARES, label
+from autograder.bench.shapes import MODEL, SQUARES
+from autograder.report.chart import DASHES, MARKS
+from autograder.report.words import label
 
-DASHES = ("", "7 4", "2 3", "9 3 2 3")
-# Paths around (0, 0): square, cross, triangle, ring, diamond, plus, triangle on its head, bar,
-# two bars.
-MARKS = (
-    "M-4-4h8v8h-8z",
-    "M-4-4l8 8M4-4l-8 8",
-    "M0-5l5 9h-10z",
-    "M4.5 0a4.5 4.5 0 1 0-9 0a4.5 4.5 0 1 0 9 0z",
-    "M0-6l5 6l-5 6l-5-6z",
-    "M-5 0h10M0-5v10",
-    "M0 5l5-9h-10z",
-    "M0-6v12",
-    "M-5-2h10M-5 2h10",
-)
 WIDTH, HEIGHT = 300, 180  # of a panel, without its labels
 LEFT, TOP, GAP, BELOW = 60, 84, 70, 130
 # In a file the drawing follows the reader's system; inside a page, the page's text.

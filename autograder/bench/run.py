@@ -11,9 +11,9 @@ from collections.abc import Callable
 from autograder import course
 from autograder.bench.origin import origin
 from autograder.bench.plan import PRECISIONS, STEPS, plan
-from autograder.bench.shapes import label
 from autograder.environment import version
 from autograder.gpu import has_gpu
+from autograder.report.words import label
 from autograder.submission import BadInput
 
 TIMER = (

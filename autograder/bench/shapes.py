@@ -3,7 +3,6 @@
 Sizes only. Must never choose a shape to suit a kernel.
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -42,9 +41,3 @@ GROUPS = ("large", "small")
 def group(shape: Shape) -> str:
     """ "large" or "small", over which means are taken; "extra" is in none."""
     return "large" if shape in LARGE else "small" if shape in SMALL else "extra"
-
-
-def label(shape: Iterable[int]) -> str:
-    """ "4096³" for a square, else "8×4096×4096"."""
-    M, N, K = shape
-    return f"{M}³" if M == N == K else f"{M}×{N}×{K}"

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from autograder.bench.plan import LIBRARY
 from autograder.bench.results import BEST
-from autograder.bench.shapes import GROUPS, label
+from autograder.bench.shapes import GROUPS
+from autograder.report.words import label, rate, share
 
 NOT_TIMED = "–"
 WIDTH_OF_FILES = 120
@@ -152,20 +153,14 @@ def _cell(row: dict | None) -> str:
         return NOT_TIMED
     if "ms" not in row:
         return row["status"]
-    speed = _short(row["tflops"])
-    share = row["share_of_library"]
-    return speed if row["kernel"] == LIBRARY or share is None else f"{speed} ({_share(share)})"
+    speed = rate(row["tflops"])
+    of_library = row["share_of_library"]
+    if row["kernel"] == LIBRARY or of_library is None:
+        return speed
+    return f"{speed} ({share(of_library)})"
 
 
 def _pair(values: list[float | None]) -> str:
     if not any(values):
         return NOT_TIMED
-    return " / ".join(NOT_TIMED if v is None else _share(v) for v in values)
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
-
-
-def _share(value: float) -> str:
-    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+    return " / ".join(NOT_TIMED if v is None else share(v) for v in values)

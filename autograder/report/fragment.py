@@ -7,6 +7,7 @@ decide a verdict, only show it.
 
 import html
 
+from autograder.report import performance
 from autograder.report.words import marking_code, printable, printed, sizes, status, titled, worded
 from autograder.result import Check, ErrorMap, Hint, StepResult
 
@@ -32,6 +33,7 @@ def step_html(step: StepResult) -> str:
         f"{step.points:g} of {step.max_points:g} points, {step.seconds:.1f} s</div>",
     ]
     parts += [f"<div><i>{escaped(note)}</i></div>" for note in step.notes]
+    parts.append(_speed(step))
     if step.hint:
         parts.append(_hint(step.hint))
     picture = next((c for c in step.failed if c.error_map), None)
@@ -75,6 +77,20 @@ def escaped(text: str) -> str:
 def with_code(text: str) -> str:
     """Escaped text in which `this` is code."""
     return marking_code(text, escaped)
+
+
+def _speed(step: StepResult) -> str:
+    """What was measured, in words and on the roofline."""
+    found = performance.measured(step)
+    if found is None:
+        return ""
+    first, *others = performance.lines(step)
+    rows = [f"<div><b>{escaped(first)}</b></div>"]
+    rows += [f'<div style="font-size:85%;opacity:.8">{escaped(line)}</div>' for line in others]
+    drawn = performance.svg(found)
+    if drawn:
+        rows.append(f'<figure style="margin:6px 0">{drawn}</figure>')
+    return f'<div style="margin:6px 0;overflow-wrap:anywhere">{"".join(rows)}</div>'
 
 
 def _hint(hint: Hint) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from autograder.report import performance
 from autograder.report.cell_lines import line_in_file
 from autograder.report.words import command, marking_code, printable, sizes, status, worded
 from autograder.result import Check, Grading, StepResult, SubmissionResult
@@ -106,7 +107,7 @@ def append_summary(grading: Grading) -> None:
 
 
 def summary(grading: Grading) -> str:
-    """Markdown: a table of all steps, then what is wrong with those that failed."""
+    """Markdown: a table of all steps, what was measured, what is wrong with those that failed."""
     result = grading.to_json()
     verdict = "all checks passed" if grading.passed else "not all checks passed"
     parts = [
@@ -116,6 +117,7 @@ def summary(grading: Grading) -> str:
     steps = [(sub, step) for sub in grading.submissions for step in sub.steps]
     parts += [_row(submission, step) for submission, step in steps]
     parts.append("\n")
+    parts += [_speed(submission, step) for submission, step in steps]
     parts += [_details(grading, sub, step) for sub, step in steps if not step.passed]
     where = ", ".join(f"{_text(k)} {_text(v)}" for k, v in grading.environment.items())
     return _fitting(parts, f"Seed {grading.seed}; {where}.\n\n")
@@ -138,6 +140,15 @@ def _row(submission: SubmissionResult, step: StepResult) -> str:
         f"| {_text(submission.path)} | {_text(step.step)} | {sign} {status(step)} "
         f"| {step.points:g} of {step.max_points:g} | {cause} |\n"
     )
+
+
+def _speed(submission: SubmissionResult, step: StepResult) -> str:
+    """What was measured, also of steps that passed."""
+    told = performance.lines(step)
+    if not told:
+        return ""
+    head = f"**{_text(step.step)} in {_text(submission.path)}**\n\n"
+    return head + "".join(f"- {_text(line)}\n" for line in told) + "\n"
 
 
 def _details(grading: Grading, submission: SubmissionResult, step: StepResult) -> str:

@@ -1,11 +1,12 @@
 """A grading as JUnit XML: a test suite for each submission and step, a test case for each check.
 
-Points, seed and environment are properties of the suite. Must never decide a verdict, only show it.
+Points, seed, environment and speed are properties of the suite. Must never decide a verdict, only show it.
 """
 
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from autograder.report import performance
 from autograder.report.words import cut, printable, sizes
 from autograder.result import Check, Grading, StepResult, SubmissionResult
 
@@ -42,6 +43,9 @@ def _suite(root: Element, grading: Grading, submission: SubmissionResult, step: 
     facts |= {"seed": str(grading.seed)} | grading.environment
     if step.hint:
         facts["cause"] = step.hint.cause
+    measured = performance.measured(step)
+    if measured is not None:
+        facts["speed"] = performance.speed(measured).removeprefix("speed: ")
     properties = SubElement(suite, "properties")
     for name, value in facts.items():
         SubElement(properties, "property", name=name, value=printable(value))

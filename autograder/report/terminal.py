@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from autograder.report import performance
 from autograder.report.words import printable, printed, titled, worded
 from autograder.result import Check, ErrorMap, Grading, StepResult
 
@@ -95,6 +96,7 @@ def step_text(step: StepResult) -> str:
 
 def _step(step: StepResult) -> Panel:
     parts: list = [_counts(step)]
+    parts += [Text(printable(line)) for line in performance.lines(step)]
     parts += [Text(f"note: {printable(note)}", style="yellow") for note in step.notes]
     shown_map = False
     for check in step.failed:

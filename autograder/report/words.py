@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from autograder.result import Check, Grading, StepResult, SubmissionResult
 
@@ -44,6 +44,22 @@ def marking_code(text: str, escape: Callable[[str], str]) -> str:
     if len(pieces) % 2 == 0:  # a backtick without its fellow
         return escape("`").join(pieces)
     return "".join(p if i % 2 == 0 else f"<code>{p}</code>" for i, p in enumerate(pieces))
+
+
+def label(shape: Iterable[int]) -> str:
+    """ "4096³" for the product of two squares, else "8×4096×4096"."""
+    M, N, K = shape
+    return f"{M}³" if M == N == K else f"{M}×{N}×{K}"
+
+
+def rate(value: float) -> str:
+    """ "3,648", "97.4" or "0.92": a measured TFLOPS or GB/s in the digits that it is worth."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2g}"
+
+
+def share(value: float) -> str:
+    """ "0.63": a share of the library's speed."""
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
 
 
 def printed(step: StepResult, most: int) -> str:

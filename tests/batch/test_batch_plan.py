@@ -10,6 +10,7 @@ import pytest
 from class_files import EXERCISE, NAME, bad_files, good_class, put, solved, untouched
 from seeds import SEED
 
+from autograder import choices
 from autograder.batch import plan, record
 from autograder.batch.plan import Job
 from autograder.batch.record import Record
@@ -165,6 +166,7 @@ def test_a_result_holds_until_what_it_depends_on_changes(folder, monkeypatch):
     assert holds()
     assert not holds(timeout=5.0)
     assert not holds(speed=False)
+    assert not holds(gpu=True)
     assert not holds(seed=SEED + 1)
     assert holds(seed=SEED)
     os.utime(path, (0, 0))  # the date does not matter, the bytes do
@@ -180,6 +182,19 @@ def test_a_result_holds_until_what_it_depends_on_changes(folder, monkeypatch):
     other = [replace(step, points=step.points + 1) for step in plan.steps_of(EXERCISE)]
     monkeypatch.setattr(plan, "steps_of", lambda exercise: other)
     assert not holds()
+
+
+def test_a_threshold_of_speed_matters_only_where_speed_is_measured(folder, monkeypatch):
+    put(folder, "anna", b"", "04_first_kernels/first_kernels.ipynb")
+    chosen = choices.Choices(thresholds={"vector_add": 0.5, "softmax": 0.7})
+    monkeypatch.setattr(choices, "load", lambda: chosen)
+
+    def thresholds(**options) -> dict:
+        planned = made(folder, **options)
+        return planned.basis(planned.jobs[0])["thresholds"]
+
+    assert thresholds(gpu=True) == {"vector_add": 0.5}
+    assert thresholds() == thresholds(gpu=True, speed=False) == {}
 
 
 def test_what_the_grader_failed_at_is_tried_again(folder):

@@ -17,6 +17,7 @@ from seeds import SEED
 
 from autograder import course
 from autograder.batch import plan, record, run
+from autograder.gpu import has_gpu
 from autograder.sandbox import WorkerError
 
 WORKERS = "1"  # more would start torch more often than this class is worth
@@ -207,7 +208,7 @@ def stand_in(tmp_path, monkeypatch):
         for student in ("anna", "ben", "cleo", "dan"):
             put(folder, student, untouched())
 
-        def command(fd: int) -> list[str]:
+        def command(fd: int, gpu: bool) -> list[str]:
             root = str(course.ROOT)
             code = STAND_IN.format(root=root, fd=fd, tried=str(tried), trouble=trouble)
             return [sys.executable, "-c", code]
@@ -280,6 +281,7 @@ def test_no_worker_outlives_the_run(stand_in):
         (["class", "--results", "class/inside"], "must lie outside the folder"),
         (["class", "--results", "class/anna/file.txt"], "is a file"),
         (["class", "--no-such-option"], "No such option"),
+        (["class", "--device", "gpu"], "'gpu' is not one of 'cpu', 'cuda'"),
         ([], "Missing argument"),
     ],
 )
@@ -293,6 +295,36 @@ def test_bad_input_is_one_line_and_code_2(autograder, tmp_path, monkeypatch, opt
     assert words in " ".join(done.err.split())
     assert "Traceback" not in done.out + done.err
     assert len(done.err.strip().splitlines()) <= 4  # click adds two lines of usage
+
+
+@pytest.mark.skipif(has_gpu(), reason="there is a GPU here")
+def test_a_gpu_that_is_not_there_is_one_line_and_code_2(tmp_path):
+    put(tmp_path / "class", "anna", solved())
+    done = finish(tmp_path / "class", "--device", "cuda")
+    assert done.returncode == 2
+    [line] = done.stderr.strip().splitlines()
+    assert line.startswith("autograder: --device cuda: no GPU found on ") and line.endswith(
+        "; use cpu"
+    )
+
+
+def test_a_worker_is_replaced_where_the_next_class_is_graded_on_another_device(
+    tmp_path, monkeypatch
+):
+    """As on a Dask worker, which keeps its grader from one class to the next."""
+    put(tmp_path / "class", "anna", untouched())
+    started = []
+    usual = run.command
+    monkeypatch.setattr(run, "command", lambda fd, gpu: started.append(gpu) or usual(fd, False))
+    grader = run.Grader()
+    try:
+        for gpu in (False, False, True, True, False):
+            results = tmp_path / f"results-{len(started)}"
+            planned = plan.make(tmp_path / "class", results, SEED, 10.0, False, gpu)
+            assert grader.grade(planned.order(planned.jobs[0])) == "graded"
+    finally:
+        grader.close()
+    assert started == [False, True, False]
 
 
 def test_shards_together_grade_the_class(tmp_path):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import report_samples as samples
 from bs4 import BeautifulSoup
 
 from autograder.batch import leaderboard, record
@@ -13,21 +14,17 @@ from autograder.submission import BadInput
 PASSED = [("correctness", "passed"), ("memory", "passed"), ("speed", "passed")]
 
 
-def performance(tflops, ratio=0.9):
-    return {"shape": [4096, 4096, 4096], "dtype": "float16", "tflops": tflops, "ratio": ratio}
-
-
-def grading(tflops, checks=PASSED, step="triton_matmul", gpu="NVIDIA H200", measured=None):
+def grading(tflops, checks=PASSED, step="triton_matmul", gpu="NVIDIA H200", **measured):
     """What `grade --json` writes for one step of one submission, as far as it matters here."""
     told = {
         "step": step,
         "passed": True,
         "checks": [{"kind": kind, "status": status} for kind, status in checks],
-        "performance": performance(tflops) if measured is None else measured,
+        "performance": samples.performance(tflops=tflops, gpu=gpu, **measured),
     }
     return {
         "schema": 1,
-        "environment": {"device": gpu},
+        "environment": {"device": "cpu (interpreter)"},  # of other steps in the same file
         "submissions": [{"path": "mine.ipynb", "passed": True, "steps": [told]}],
     }
 
@@ -46,7 +43,7 @@ def results(tmp_path):
 
 
 def board(*paths, step="triton_matmul", gpu="NVIDIA H200"):
-    return [(e.who, e.tflops) for e in best(read(paths)).get((step, gpu), [])]
+    return [(e.who, e.speed) for e in best(read(paths)).get((step, gpu), [])]
 
 
 def test_each_learner_has_the_best_of_theirs_and_the_fastest_is_first(results, tmp_path):
@@ -101,15 +98,25 @@ def test_steps_and_gpu_models_have_boards_of_their_own_in_the_order_of_the_cours
 
 
 def test_the_page_shows_places_and_shares(results):
-    results("anna", grading(300.0, measured=performance(300.0, None)))
-    folder = results("<b>ben", grading(512.3, measured=performance(512.34, 0.857)))
+    results("anna", grading(300.0, ratio=0.4561))
+    folder = results("<b>ben", grading(512.34, ratio=0.857))
     soup = BeautifulSoup(leaderboard.page(best(read((folder,)))), "html.parser")
     assert soup.h2.get_text() == "triton_matmul on NVIDIA H200"
     cells = [[c.get_text() for c in row.find_all("td")] for row in soup.tbody.find_all("tr")]
-    shape = "[4096, 4096, 4096]"
-    assert cells[0] == ["1", "<b>ben", "512.3", "86%", shape, "float16"]
-    assert cells[1] == ["2", "anna", "300", "", shape, "float16"]
+    shape = "4096×8192×4096"
+    assert cells[0] == ["1", "<b>ben", "512 TFLOPS", "0.86", shape, "float16"]
+    assert cells[1] == ["2", "anna", "300 TFLOPS", "0.46", shape, "float16"]
     assert not soup.find_all(["script", "b"])
+
+
+def test_a_step_that_moves_bytes_is_ranked_by_gb_s(results):
+    moving = {k: v for k, v in samples.MOVING.items() if k not in ("tflops", "gb_s")}
+    for who, gb_s in (("anna", 2900.0), ("ben", 3100.0)):
+        folder = results(
+            who, grading(0.0, step="transpose", gb_s=gb_s, **moving), "04_first_kernels"
+        )
+    assert board(folder, step="transpose") == [("ben", 3100.0), ("anna", 2900.0)]
+    assert "3,100 GB/s" in leaderboard.page(best(read((folder,))))
 
 
 def test_without_a_gpu_the_page_says_so(results):
