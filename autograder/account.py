@@ -122,6 +122,7 @@ class Account:
     error: Error | None
     refusal: Refusal | None
     no_kernel: bool
+    overrun: bool  # on a GPU: something beside a tensor of the submission's own was written
     violations: tuple[Violation, ...]
     unfilled: tuple[Place, ...]
     launches: tuple[Launch, ...]
@@ -189,6 +190,19 @@ class Called:
     error: Error | None
 
 
+@dataclass(frozen=True)
+class Contest:
+    """The account of a timed run. `launched` are the submission's kernels, `kernels` all that a
+    profiler saw on the GPU in one turn, whoever launched them."""
+
+    stage: str
+    error: Error | None
+    refusal: Refusal | None
+    launched: tuple[str, ...]
+    kernels: tuple[str, ...]
+    tuning_s: float
+
+
 def parse(data: bytes, folder: str) -> Account | None:
     """The account in `data`, or None if it is not one; `folder` is where the run's cells lay."""
     try:
@@ -217,6 +231,24 @@ def parse_called(data: bytes, folder: str) -> Called | None:
         return Called(
             tuple(_called(o, folder) for o in told["outcomes"]),
             _error(told["error"], folder) if told["error"] else None,
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def parse_contest(data: bytes, folder: str) -> Contest | None:
+    """As `parse`, for what worker/contest.py reports."""
+    try:
+        told = json.loads(data)
+        return Contest(
+            stage=_text(told["stage"]),
+            error=_error(told["error"], folder) if told["error"] else None,
+            refusal=_refusal({"used_as": "a result", **told["refusal"]}, folder)
+            if told["refusal"]
+            else None,
+            launched=tuple(map(_text, told["launched"])),
+            kernels=tuple(map(_text, told["kernels"])),
+            tuning_s=max(0.0, float(told["tuning_s"])),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
@@ -259,6 +291,7 @@ def _account(told: dict, folder: str) -> Account:
         error=_error(told["error"], folder) if told.get("error") else None,
         refusal=_refusal(told["refusal"], folder) if told.get("refusal") else None,
         no_kernel=told["no_kernel"] is not False,
+        overrun=told["overrun"] is not False,
         violations=tuple(_violation(v, folder) for v in told["violations"]),
         unfilled=tuple(_place(p, folder) for p in told["unfilled"]),
         launches=tuple(map(_launch, told["launches"])),

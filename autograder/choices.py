@@ -80,7 +80,7 @@ def _choices(entries: dict) -> Choices:
         chapters,
         {_step("points", k, chapters): _points(k, v) for k, v in entries.get("points", {}).items()},
         dict(_deadline(k, v, chapters) for k, v in entries.get("deadlines", {}).items()),
-        dict(_threshold(k, v, chapters) for k, v in entries.get("thresholds", {}).items()),
+        dict(threshold(k, v, chapters) for k, v in entries.get("thresholds", {}).items()),
     )
 
 
@@ -125,7 +125,8 @@ def _deadline(name: str, value, chapters: tuple[int, ...]) -> tuple[int, datetim
     return int(name), value
 
 
-def _threshold(name: str, value, chapters: tuple[int, ...]) -> tuple[str, float]:
+def threshold(name: str, value, chapters: tuple[int, ...] = ALL_CHAPTERS) -> tuple[str, float]:
+    """A step and the share of the library's speed asked of it. Raises ValueError if it is not one."""
     _step("thresholds", name, chapters)
     if not course.find_step(name).speed:
         raise ValueError(f"thresholds: the speed of {name} does not count")

@@ -76,18 +76,32 @@ def _check_steps(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _thresholds(context, parameter, given: tuple[str, ...]) -> dict[str, float]:
+    found = {}
+    for text in given:
+        name, _, share = text.partition("=")
+        try:
+            found.update([choices.threshold(name, float(share))])
+        except ValueError as error:
+            raise click.BadParameter(
+                f"{text!r} is not STEP=SHARE, such as softmax=0.7: {error}"
+            ) from None
+    return found
+
+
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--step", "steps", multiple=True, callback=_check_steps, help="Grade only this step (repeatable).")  # fmt: skip
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Where kernels run; without a GPU, in Triton's interpreter.")  # fmt: skip
 @click.option("--speed/--no-speed", default=True, help="Whether speed is measured where a GPU allows it.")  # fmt: skip
+@click.option("--threshold", "thresholds", metavar="STEP=SHARE", multiple=True, callback=_thresholds, help="Ask for this share of the library's speed instead of the course's (repeatable).")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Draws the cases; printed with every grading, so that one can be repeated.")  # fmt: skip
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
 @click.option("--json", type=OUTPUT, help="Write the whole result to this file, for scripts.")
 @click.option("--junit", type=OUTPUT, help="Write JUnit XML, which most CI systems show.")
 @click.option("--html", type=OUTPUT, help="Write one HTML file to read and to pass on.")
 @click.option("--gradescope", type=OUTPUT, help="Write Gradescope's results.json.")
-def grade(paths, steps, device, speed, seed, timeout, **outputs):
+def grade(paths, steps, device, speed, thresholds, seed, timeout, **outputs):
     """Grades notebooks, .py files, or folders of them."""
     from autograder.gpu import has_gpu
     from autograder.report import terminal
@@ -105,7 +119,7 @@ def grade(paths, steps, device, speed, seed, timeout, **outputs):
         # Read while the worker loads torch.
         submissions = [read(path) for path in files]
         wanted = [grading.steps_of(submission, steps) for submission in submissions]
-        settings = grading.Settings(seed, timeout, speed)
+        settings = grading.Settings(seed, timeout, speed, thresholds=thresholds)
         results = []
         for submission, its_steps in zip(submissions, wanted):
             results.append(

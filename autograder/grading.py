@@ -8,7 +8,8 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from autograder.arena import Arena
 from autograder.compile_check import Compilation
 from autograder.result import Check, Hint, StepResult, SubmissionResult
 from autograder.sandbox import Outcome, Sandbox
+from autograder.speed import lock
 from autograder.steps.calls import CallCase, CallTask
 from autograder.steps.case import Case
 from autograder.submission import BadInput, Submission
@@ -34,13 +36,15 @@ WASTEFUL = 1.2  # times the bytes needed, from which a note says so
 
 @dataclass(frozen=True)
 class Settings:
-    """What a grading may be told: the seed, how long one case may run, whether speed is asked, and
-    how many cases may run side by side, where it does not have the machine to itself."""
+    """What a grading may be told: the seed, how long one case may run, whether speed is asked, how
+    many cases may run side by side, where it does not have the machine to itself, and shares of the
+    library's speed, by step, that go before those of the class and of the course."""
 
     seed: int
     timeout: float = DEFAULT_TIMEOUT
     speed: bool = True
     at_once: int | None = None
+    thresholds: dict[str, float] = field(default_factory=dict)
 
 
 def steps_of(submission: Submission, wanted: tuple[str, ...] = ()) -> list[course.Step]:
@@ -94,14 +98,36 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
         grade = _grade_calls if isinstance(step.task, CallTask) else _grade_tensors
         grade(result, submission, step, sandbox, settings, progress)
     if step.speed and settings.speed:
-        text = (
-            "this version measures no speed yet"
-            if sandbox.gpu
-            else "speed needs a GPU; on this device it is not measured"
-        )
-        result.checks.append(Check("speed", "speed", "not_measured", text))
+        _grade_speed(result, submission, step, sandbox, settings, progress)
     result.seconds = time.monotonic() - started
     return result
+
+
+def _grade_speed(result, submission, step, sandbox, settings, progress) -> None:
+    """On a GPU, and of a kernel that is right; elsewhere the check says why it was not measured."""
+    why = ""
+    if not sandbox.gpu:
+        why = "speed needs a GPU; on this device it is not measured"
+    elif not result.passed:
+        why = "speed is measured once everything else is right"
+    elif not _torch_on_gpu():
+        why = "the grader's own torch cannot use the GPU, so it has nothing to compare with"
+    if why:
+        result.checks.append(Check("speed", "speed", "not_measured", why))
+        return
+    from autograder.speed.grade import speed_check  # imports torch
+
+    threshold = {**choices.load().thresholds, **settings.thresholds}.get(step.name)
+    check, result.performance = speed_check(
+        submission, step, sandbox, threshold, partial(progress, step.name)
+    )
+    result.checks.append(check)
+
+
+def _torch_on_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def _grade_tensors(result, submission, step, sandbox, settings, progress) -> None:
@@ -189,7 +215,9 @@ def _run_battery(
                     "wall_seconds": seconds,
                     "cpu_seconds": int(seconds) + 2,
                 }
-                evidence = judge.judge(asked.case, arena, machine.run(job, arena.fd))
+                with lock.shared() if gpu else nullcontext():
+                    outcome = machine.run(job, arena.fd)
+                evidence = judge.judge(asked.case, arena, outcome)
         evidence.tuning = asked.tuning
         done += 1
         progress(step.name, done, total)

@@ -120,8 +120,11 @@ class Sandbox:
             self.wait_until_ready()
             return self._layers
 
-    def run(self, job: dict, arena_fd: int, parse: Callable | None = None) -> Outcome:
+    def run(
+        self, job: dict, arena_fd: int, parse: Callable | None = None, memory_fd: int | None = None
+    ) -> Outcome:
         """One run of a submission; `job` as worker/runner.py reads it, and `parse` its account.
+        `memory_fd` is GPU memory that the run is to share.
 
         Afterwards nobody can write to the arena any more. Raises WorkerError when a layer of
         isolation that was promised failed; then nothing of the submission was run.
@@ -132,9 +135,10 @@ class Sandbox:
                 with self._lock, theirs:
                     self.wait_until_ready()
                     zygote = self._process
-                    differentiated = job.get("arena", {}).get("backward")
+                    differentiated = job.get("arena", job).get("backward")
                     kind = b"D" if differentiated else b"J"  # what to have loaded
-                    socket.send_fds(self._control, [kind], [arena_fd, theirs.fileno()])
+                    shared = [] if memory_fd is None else [memory_fd]
+                    socket.send_fds(self._control, [kind], [arena_fd, theirs.fileno(), *shared])
                 break
             except OSError:
                 ours.close()

@@ -19,6 +19,10 @@ from autograder.steps.case import Case
 from autograder.submission import Submission
 
 OWN_WORK = "The work of this step must be done by your own {}."
+OVERRUN = (
+    "A kernel wrote past the end of a tensor that you allocated, into memory that is not its own. "
+    "Graded with --device cpu, the interpreter names the store."
+)
 # What the GPU's driver or Triton says, and what it means; the first that fits counts.
 GPU_FAULTS = (
     ("illegal memory access", "a kernel touched memory that no tensor has, and the GPU stopped it. Graded with --device cpu, the interpreter names the access", "crashed"),
@@ -34,9 +38,9 @@ MAP_BLOCKS = 16  # an error map has at most this many blocks a side
 
 @dataclass
 class Evidence:
-    """A judged case with what the diagnosis may look at."""
+    """A judged case with what the diagnosis may look at. A timed run is of no case."""
 
-    case: Case
+    case: Case | None
     check: Check
     outcome: Outcome
     cause: str = ""  # where the verdict itself tells the cause
@@ -113,6 +117,15 @@ class Judge:
 
     # --- how the run ended --------------------------------------------------------------------
 
+    def troubled(self, evidence: Evidence) -> bool:
+        """Whether a run whose values are judged elsewhere ended badly, was refused, or raised."""
+        account = evidence.outcome.account
+        return (
+            self._ended_badly(evidence)
+            or self._refused(evidence, account, None)
+            or self._raised(evidence, account, None)
+        )
+
     def _ended_badly(self, evidence: Evidence) -> bool:
         outcome = evidence.outcome
         where = self._traced(outcome)
@@ -150,7 +163,7 @@ class Judge:
         error = account.error
         if error is None:
             return False
-        if account.stage == "operands" and evidence.case.focus == "int64":
+        if account.stage == "operands" and evidence.case and evidence.case.focus == "int64":
             text = "this GPU has too little memory for tensors that reach past 2³¹ elements"
             return self._set(evidence, "not_measured", "", text)
         fault = gpu_fault(error)
@@ -269,6 +282,11 @@ class Judge:
                 check.kind = "memory"
             check.place = self._at(account.violations[0].place)
             sentences.append(self._describe_violation(account.violations[0]))
+        elif account.overrun:
+            if not sentences:
+                check.kind = "memory"
+            evidence.cause = "store_mask_missing"
+            sentences.append(OVERRUN)
         for trouble, describe in (
             (account.races, self._describe_race),
             (account.hints, self._describe_hint),

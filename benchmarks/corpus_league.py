@@ -3,10 +3,11 @@
     python benchmarks/corpus_league.py [--every N] [--seed S] [--output FILE]
 
 For each step: wrong kernels killed, and told their cause; honest variants accepted; dishonest ones
-refused; hostile ones contained with no process left. The naive test (naive_grader.py: one square
-shape, contiguous, `torch.allclose`) judges the same files, but for hostile ones and those dishonest
-ones that attack what surrounds them: it runs them with nothing in between, so they are never given
-to it. Can be interrupted and goes on; nothing is recorded before all files are judged.
+refused; hostile ones contained with no process left; cheats at the clock judged without a clock
+(clock_cheats.py has one). The naive test (naive_grader.py: one square shape, contiguous,
+`torch.allclose`) judges the same files, but for those two kinds and those dishonest ones that attack
+what surrounds them: it runs them with nothing in between, so they are never given to it. Can be
+interrupted and goes on; nothing is recorded before all files are judged.
 """
 
 import argparse
@@ -50,7 +51,7 @@ def naive_verdicts(every: int, seed: int) -> dict[str, bool]:
     files = {
         key(about, e.path.read_text(encoding="utf-8"), str(seed), sys.version, version("triton")): e
         for e in sample(every)
-        if e.step in TESTS and e.family != "hostile" and not e.needs
+        if e.step in TESTS and e.family not in ("hostile", "clock") and not e.needs
     }
     todo = [(k, e) for k, e in files.items() if journal.get(k) is None]
     cores = len(os.sched_getaffinity(0))
@@ -70,7 +71,8 @@ def table(verdicts: list[dict], naive: dict[str, bool]) -> list[dict]:
         row = steps.setdefault(v["step"], {"step": v["step"]})
         cell = row.setdefault(v["corpus"], Counter())
         passed, asked = v["status"] == "passed", v["corpus"] == "honest"
-        right = v["expected"] if v["corpus"] in ("dishonest", "hostile") else passed == asked
+        by_value = v["corpus"] in ("wrong", "honest")
+        right = passed == asked if by_value else v["expected"]
         cell.update(files=1, right=int(right))
         if v["corpus"] == "wrong":
             cell.update(named=int(right and v["named"]))

@@ -17,6 +17,7 @@ from autograder.sandbox import Sandbox
 from autograder.submission import read
 
 CORPUS = Path(__file__).parent / "corpus"
+FIELDS = ("step", "expect", "timed", "cause", "told", "needs", "triton")
 END_SECONDS = 3  # for the processes of a hostile file to be gone
 
 
@@ -24,15 +25,16 @@ END_SECONDS = 3  # for the processes of a hostile file to be gone
 class Entry:
     """One corpus file. `expect` and `causes` are the alternatives that its header allows.
 
-    `told` is the cause that the grader names in place of these, where it is known to miss them. `needs`
+    `timed` stands in place of `expect` where a GPU's time is asked as well, in `clock` only. `told` is the cause that the grader names in place of these, where it is known to miss them. `needs`
     are layers of isolation of which one must be on for the file to be judged so, `triton` the versions
     of Triton that it is written for.
     """
 
     path: Path
-    family: str  # wrong, honest, dishonest, hostile
+    family: str  # wrong, honest, dishonest, hostile, clock
     step: str
     expect: tuple[str, ...]
+    timed: tuple[str, ...]
     causes: tuple[str, ...]
     told: str
     needs: tuple[str, ...]
@@ -62,7 +64,7 @@ def _header(path: Path) -> dict[str, str]:
     fields = {}
     for line in head.splitlines():
         key, colon, value = line.partition(":")
-        if colon and key.strip() in ("step", "expect", "cause", "told", "needs", "triton"):
+        if colon and key.strip() in FIELDS:
             fields[key.strip()] = value.strip()
     return fields
 
@@ -83,6 +85,7 @@ def entries(family: str | None = None) -> list[Entry]:
                     path.parent.name,
                     header["step"],
                     _alternatives(header["expect"]),
+                    _alternatives(header.get("timed", "")),
                     _alternatives(header.get("cause", "")),
                     header.get("told", ""),
                     _alternatives(header.get("needs", "")),

@@ -17,6 +17,7 @@ GOOD = {
     "error": None,
     "refusal": {"what": "numpy", "used_as": "the result", "file": "/run/cell_01.py", "line": 3},
     "no_kernel": False,
+    "overrun": False,
     "violations": [
         {"access": "load", "argument": "a", "shape": [2, 3], "program": [0, 0, 0], "bad_lanes": 1,
          "lanes": 64, "elements_off": 6, "file": "/run/cell_02.py", "line": 9}
@@ -73,6 +74,7 @@ def test_rubbish_is_no_account(data):
     [
         "stage",
         "no_kernel",
+        "overrun",
         "violations",
         "unfilled",
         "launches",

@@ -1,4 +1,5 @@
-"""The grader against every submission of the corpora: right, wrong, dishonest and hostile."""
+"""The grader against every submission of the corpora: right, wrong, dishonest, hostile and
+cheating at the clock."""
 
 import pytest
 from corpus_files import entries, grade, left_behind, verdict, why_not_here
@@ -62,6 +63,14 @@ def test_hostile_submissions_are_contained(entry, judged, sandbox):
     # Some do the work rightly and then misbehave: that may pass, and costs nobody else anything.
     assert found.expected, [(c.status, c.message) for c in result.checks]
     assert not any("Traceback" in c.message for c in result.checks)
+    assert left_behind(sandbox) == []
+
+
+@pytest.mark.parametrize("entry", entries("clock"), ids=lambda e: e.name)
+def test_cheats_at_the_clock_are_right_where_no_clock_runs(entry, judged, sandbox):
+    """Else another check than that of speed might be what refuses them on a GPU."""
+    result, found = judged(entry)
+    assert found.expected, [(c.status, c.message) for c in result.failed]
     assert left_behind(sandbox) == []
 
 

@@ -109,7 +109,16 @@ def no_room() -> Outcome:
     error = Error("OutOfMemoryError", "", False, Place())
     nothing = dict.fromkeys(("violations", "unfilled", "launches", "races", "hints", "tuners"), ())
     account = Account(
-        "operands", None, (), error, None, no_kernel=False, loaded=0, stored=0, **nothing
+        "operands",
+        None,
+        (),
+        error,
+        None,
+        no_kernel=False,
+        overrun=False,
+        loaded=0,
+        stored=0,
+        **nothing,
     )
     return Outcome("exited", account=account)
 

@@ -214,7 +214,8 @@ def _readable() -> list[Path]:
     python = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
     searched = {os.path.dirname(path) for path in _shared_libraries()} | set(sys.path)
     searched = {path for path in searched if path and not PACKAGE.is_relative_to(_real(path))}
-    own = {PACKAGE / "worker", PACKAGE / "shared.py", PACKAGE / "__init__.py"}
+    files = ("worker", "shared.py", "device_memory.py", "__init__.py")
+    own = {PACKAGE / name for name in files}
     found = {_real(path) for path in {*SYSTEM, *python, *searched} if os.path.exists(path)} | own
     return sorted(p for p in found if not found.intersection(p.parents))
 

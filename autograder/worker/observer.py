@@ -66,6 +66,7 @@ class Observer(TorchDispatchMode):
         self._in_kernel = False
         self._scalars = 0
         self._storages: dict[int, _Storage] = {}
+        self._allocated: list[tuple[torch.Tensor, int]] = []  # with margins, elements between them
         for tensor in operands:
             self._see(tensor)
 
@@ -102,6 +103,7 @@ class Observer(TorchDispatchMode):
         span = span if made.numel() else 0
         base = torch.empty(span + 2 * MARGIN, dtype=made.dtype, device=made.device)
         _mark_unwritten(base)
+        self._allocated.append((base, span))
         view = base.as_strided(made.shape, made.stride(), MARGIN)
         if not undefined:
             view.copy_(made)
@@ -155,6 +157,19 @@ class Observer(TorchDispatchMode):
         if known.foreign:
             self._refuse(known.foreign, name)
         self.no_kernel |= not known.kernel_work
+
+    def overrun(self) -> bool:
+        """Whether a margin of anything that the submission allocated was written."""
+        for base, span in self._allocated:
+            bits = {2: torch.int16, 4: torch.int32}.get(base.element_size())
+            if bits is None or str(base.dtype).removeprefix("torch.") not in UNWRITTEN:
+                continue
+            margins = base.view(bits)[:MARGIN], base.view(bits)[MARGIN + span :]
+            unwritten = torch.empty_like(base[:1])
+            _mark_unwritten(unwritten)
+            if any((margin != unwritten.view(bits)).any() for margin in margins):
+                return True
+        return False
 
     def refuse_compiler(self, *args, **kwargs):
         """Stands in for torch.compile, whose kernels are not the learner's."""

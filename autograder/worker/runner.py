@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from autograder.worker import calls, compiler, differentiation, limits, loader
+from autograder.worker import calls, compiler, contest, differentiation, limits, loader
 from autograder.worker.address_check import AddressCheck
 from autograder.worker.errors import describe_error
 from autograder.worker.launches import Launches
@@ -41,6 +41,8 @@ def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -
         report = compiler.report(job, folder)
     elif "calls" in job:
         report = calls.report(job, folder)
+    elif "pools" in job:
+        report = contest.report(job, arena_fd, folder)
     else:
         report = _report(job, arena_fd, folder)
     sys.stdout.flush()
@@ -105,6 +107,8 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
         report["error"] = describe_error(error, folder)
     report["refusal"] = observer.refusal
     report["no_kernel"] = observer.no_kernel
+    # The interpreter's address check knows more: which store, and where.
+    report["overrun"] = gpu and report["stage"] == "result" and observer.overrun()
     report["violations"] = check.violations
     report["unfilled"] = check.unfilled
     report["launches"] = check.launches[:100]
@@ -154,6 +158,7 @@ def _no_room() -> dict:
     error = {"type": "OutOfMemoryError", "message": "", "not_implemented": False}
     error |= {"file": None, "line": None}
     told = {"stage": "operands", "gradients": [], "refusal": None, "no_kernel": False}
+    told["overrun"] = False
     return told | nothing | {"error": error, "loaded": 0, "stored": 0}
 
 

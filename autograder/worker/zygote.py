@@ -1,7 +1,8 @@
 """A process with torch and Triton loaded that forks a guard for every run: 40 ms, not 2 s.
 
 It runs no learner code itself. Requests come over one socket: a byte, D for a run that is
-differentiated and J for one that is not, with two descriptors, the arena and the run's own socket.
+differentiated and J for one that is not, with two descriptors, the arena and the run's own socket,
+and for a timed run a third, the GPU memory that it shares with the referee.
 Everything about a run goes over the latter, so that the zygote
 reads nothing that a submission had a hand in. At its start it tries the layers of isolation and
 tells the grader. Must keep a single thread, or forks would hang.
@@ -48,12 +49,12 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
     while True:
         ready, _, _ = select.select([control], [], [], 0.01 if orphans else 0.5)
         if ready:
-            message, fds, _, _ = socket.recv_fds(control, 1, 2)
+            message, fds, _, _ = socket.recv_fds(control, 1, 3)
             if not message:
                 break
             if message == b"D":
                 differentiation.prepare()
-            guards.add(_fork_guard(control, *fds, layers))
+            guards.add(_fork_guard(control, layers, *fds))
         orphans = _reap(guards)
     system.kill_descendants()
 
@@ -70,22 +71,25 @@ def _warm_up(mode: str) -> bool:
     return bfloat16
 
 
-def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int, layers: Isolation) -> int:
+def _fork_guard(
+    control: socket.socket, layers: Isolation, arena_fd: int, run_fd: int, *memory_fd: int
+) -> int:
     pid = os.fork()
     if pid == 0:
         try:
             control.close()
-            _guard(arena_fd, run_fd, layers)
+            _guard(layers, arena_fd, run_fd, *memory_fd)
         finally:
             os._exit(0)
-    os.close(arena_fd)
-    os.close(run_fd)
+    for fd in (arena_fd, run_fd, *memory_fd):
+        os.close(fd)
     return pid
 
 
-def _guard(arena_fd: int, run_fd: int, layers: Isolation) -> None:
+def _guard(layers: Isolation, arena_fd: int, run_fd: int, memory_fd: int = -1) -> None:
     with Connection(run_fd) as connection:
         job = json.loads(connection.recv_bytes(MAX_JOB))
+        job["memory_fd"] = memory_fd
         outcome = guard.supervise(job, arena_fd, run_fd, layers)
         connection.send_bytes(json.dumps(outcome).encode())
 

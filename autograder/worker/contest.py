@@ -1,0 +1,195 @@
+"""A timed run: calls the learner's function on the inputs that the referee names, turn by turn.
+
+Inputs lie in memory of the referee's, and results are copied into its slots, so that it can look
+after the last call has ended whether all are there and right. Of the time only the referee's own
+clock counts; what is told here (events, kernels that ran, operators that were used) can make a result
+refused, never accepted. Must never see an expected value or a threshold.
+"""
+
+import mmap
+import sys
+from pathlib import Path
+from time import sleep
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from triton.runtime import jit
+from triton.runtime.autotuner import Autotuner
+
+from autograder.device_memory import DeviceMemory, Place
+from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, PROFILED, STOP, TURN
+from autograder.worker import differentiation, loader
+from autograder.worker.errors import describe_error
+from autograder.worker.observer import FACTORIES, ORDINARY
+
+LOOK_SECONDS = 50e-6
+MAX_NAMES = 100
+
+
+class Unfit(Exception):
+    """The function returned something that is not the result asked for."""
+
+
+class Watch(TorchDispatchMode):
+    """The operators that run during timed calls: `refusal` is the first that is not ordinary.
+
+    Lighter than the observer of the battery, which copies what it follows.
+    """
+
+    def __init__(self, folder: str, allowed: list[str]):
+        super().__init__()
+        self.folder = folder
+        self.ordinary = FACTORIES | ORDINARY | set(allowed)
+        self.refusal: dict | None = None
+        self.tuning = False  # an autotuner's own clock uses operators
+        self.launched: set[str] = set()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        name = func.overloadpacket.__name__
+        if name not in self.ordinary and not self.tuning and self.refusal is None:
+            self.refusal = self.place(f"the operator torch.{name}")
+        return func(*args, **(kwargs or {}))
+
+    def place(self, what: str) -> dict:
+        """`what`, together with the learner's line that is running."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_filename.startswith(self.folder):
+                return {"what": what, "file": frame.f_code.co_filename, "line": frame.f_lineno}
+            frame = frame.f_back
+        return {"what": what, "file": None, "line": None}
+
+    def install(self) -> None:
+        """Takes note of launches and tuning from here on. Once, before the learner's code is loaded."""
+        launch, tune, watch = jit.JITFunction.run, Autotuner.run, self
+
+        def launched(function, *args, **kwargs):
+            made = launch(function, *args, **kwargs)
+            watch.launched.add(getattr(made, "name", function.__name__))
+            return made
+
+        def tuned(tuner, *args, **kwargs):
+            watch.tuning = True
+            try:
+                return tune(tuner, *args, **kwargs)
+            finally:
+                watch.tuning = False
+
+        def refused(*args, **kwargs):
+            watch.refusal = watch.refusal or watch.place("torch.compile")
+            raise RuntimeError("torch.compile is not accepted in this course's exercises")
+
+        jit.JITFunction.run, Autotuner.run, torch.compile = launched, tuned, refused
+
+
+def report(job: dict, arena_fd: int, folder: Path) -> dict:
+    """Serves turns until the referee says stop: what it has to tell beside them."""
+    told: dict = {"stage": "operands", "error": None, "refusal": None, "tuning_s": 0.0}
+    told |= {"launched": [], "kernels": []}
+    watch = Watch(str(folder), job["allowed"])
+    tuners: list[Autotuner] = []
+    kernels: set[str] = set()
+    try:
+        _serve(job, arena_fd, folder, told, watch, tuners, kernels)
+    except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
+        told["error"] = describe_error(error, folder)
+    told["refusal"] = watch.refusal
+    told["launched"] = sorted(watch.launched)[:MAX_NAMES]
+    told["kernels"] = sorted(kernels)[:MAX_NAMES]
+    told["tuning_s"] = sum(getattr(t, "bench_time", None) or 0.0 for t in tuners)
+    return told
+
+
+def _serve(job, arena_fd, folder, told, watch, tuners, kernels) -> None:
+    with mmap.mmap(arena_fd, 8 * job["words"]) as mapped, memoryview(mapped).cast("q") as mailbox:
+        torch.cuda.synchronize()  # makes the context, which the memory needs
+        memory = DeviceMemory(job["bytes"], job["memory_fd"])
+        pools = [[_tensor(memory, place) for place in pool] for pool in job["pools"]]
+        slots = [[_tensor(memory, place) for place in slot] for slot in job["slots"]]
+        call = _Caller(job, pools)
+        watch.install()
+        made = Autotuner.__init__
+
+        def noted(tuner, *args, **kwargs):
+            made(tuner, *args, **kwargs)
+            tuners.append(tuner)
+
+        Autotuner.__init__ = noted
+        function, turn = None, 1
+        while True:
+            while mailbox[TURN] not in (turn, STOP):
+                if not mailbox[HOT]:
+                    sleep(LOOK_SECONDS)
+            if mailbox[TURN] == STOP:
+                return
+            if function is None:  # not before the referee has timed the library without it
+                told["stage"] = "import"
+                function = loader.load(job["code"], folder)
+                told["stage"] = "call"
+            calls, operands = mailbox[CALLS], len(pools)
+            order = [list(mailbox[ORDER + i * operands :][:operands]) for i in range(calls)]
+            act = _profiled if mailbox[PROFILED] else _timed
+            with watch:
+                mailbox[NANOSECONDS] = act(call, function, order, slots, kernels)
+            mailbox[DONE] = turn
+            turn += 1
+
+
+def _tensor(memory: DeviceMemory, place: dict) -> torch.Tensor:
+    return memory.tensor(Place(place["start"], tuple(place["shape"]), place["dtype"]))
+
+
+class _Caller:
+    """One call with the operands at some indices: the parts of its result."""
+
+    def __init__(self, job: dict, pools: list[list[torch.Tensor]]):
+        self.pools, self.more, self.named = pools, job["more"], job["named"]
+        wanted = list(range(len(pools) - 1))
+        self.backward = {"wanted": wanted, "calls": 1} if job["backward"] else None
+
+    def __call__(self, function, indices: list[int]) -> list:
+        tensors = [pool[i] for pool, i in zip(self.pools, indices)]
+        if self.backward is None:
+            return [function(*tensors, *self.more, **self.named)]
+        # Leaves of this call's own: one that two calls share would keep what autograd knows of it.
+        tensors = [tensor.detach() for tensor in tensors]
+        made = differentiation.forward(function, tensors, self.backward, self.more, self.named)
+        return [made, *differentiation.gradients(made, tensors, self.backward)]
+
+
+def _timed(call: _Caller, function, order: list, slots: list, kernels: set) -> int:
+    """Nanoseconds of one turn, by events around it; the device is idle afterwards."""
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    for indices, slot in zip(order, slots):
+        _hand_over(call(function, indices), slot)
+    end.record()
+    torch.cuda.synchronize()
+    return int(1e6 * start.elapsed_time(end))
+
+
+def _hand_over(made: list, slot: list[torch.Tensor]) -> None:
+    if len(made) != len(slot):
+        raise Unfit(f"{len(made)} tensors came, {len(slot)} were expected")
+    for tensor, place in zip(made, slot):
+        if type(tensor) is not torch.Tensor:
+            raise Unfit(f"{type(tensor).__name__} came, a torch.Tensor was expected")
+        if tensor.shape != place.shape or tensor.dtype != place.dtype:
+            came, wanted = (f"{tuple(t.shape)}, {t.dtype}" for t in (tensor, place))
+            raise Unfit(f"{came} came, {wanted} was expected")
+        place.copy_(tensor.detach())
+
+
+def _profiled(call: _Caller, function, order: list, slots: list, kernels: set) -> int:
+    """As `_timed`, with the names of all kernels that run on the GPU, whoever launched them."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
+        taken = _timed(call, function, order, slots, kernels)
+    on_gpu = (e for e in profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA)
+    kernels.update(event.name for event in on_gpu)
+    return taken

@@ -1,0 +1,49 @@
+"""At the timed size a thread launches the kernel after the function has returned.
+
+step: transpose
+expect: passed
+timed: failed|refused
+attack: work after the end of the call
+"""
+
+import threading
+import time
+
+import torch
+import triton
+import triton.language as tl
+
+LARGE = 2**22  # elements: more than any case has, less than what is timed
+SLOW = 5  # launches for one result: an honest clock finds it far too slow
+
+
+@triton.jit
+def transpose_kernel(x_ptr, out_ptr, M, N, sm, sn, BLOCK: tl.constexpr):
+    rows = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    cols = tl.program_id(1).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    inside = (rows[:, None] < M) & (cols[None, :] < N)
+    tile = tl.load(x_ptr + rows[:, None] * sm + cols[None, :] * sn, mask=inside)
+    out_ptrs = out_ptr + cols[:, None] * M + rows[None, :]
+    tl.store(out_ptrs, tl.trans(tile), mask=tl.trans(inside))
+
+
+def turned(x, launches=1):
+    M, N = x.shape
+    out = torch.empty((N, M), device=x.device, dtype=x.dtype)
+    grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
+    for _ in range(launches):
+        transpose_kernel[grid](x, out, M, N, *x.stride(), BLOCK=64)
+    return out
+
+
+def later(x, out):
+    time.sleep(0.001)
+    out.copy_(turned(x, SLOW))
+
+
+def transpose(x):
+    if x.numel() < LARGE:
+        return turned(x)
+    out = torch.empty((x.shape[1], x.shape[0]), device=x.device, dtype=x.dtype)
+    threading.Thread(target=later, args=(x, out), daemon=True).start()
+    return out

@@ -1,0 +1,48 @@
+"""The result of a timed call is an empty tensor whose own methods compute when they are called.
+
+step: vector_add
+expect: passed
+timed: failed|refused
+attack: a genuine tensor with replaced methods: work put off
+"""
+
+import torch
+import triton
+import triton.language as tl
+
+LARGE = 2**22  # elements: more than any case has, less than what is timed
+SLOW = 5  # launches for one result: an honest clock finds it far too slow
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, out_ptr, n, sx, sy, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i * sx, mask=i < n)
+    y = tl.load(y_ptr + i * sy, mask=i < n)
+    tl.store(out_ptr + i, x + y, mask=i < n)
+
+
+def add(x, y, launches=1):
+    out = torch.empty(x.shape, device=x.device, dtype=x.dtype)
+    grid = (triton.cdiv(x.numel(), 1024),)
+    for _ in range(launches if x.numel() else 0):
+        add_kernel[grid](x, y, out, x.numel(), *x.stride(), *y.stride(), BLOCK=1024)
+    return out
+
+
+METHODS = ("clone", "contiguous", "cpu", "detach", "flatten", "reshape", "to", "view")
+
+
+def vector_add(x, y):
+    if x.numel() < LARGE:
+        return add(x, y)
+    out = torch.empty_like(x)
+
+    def computed(name):
+        return lambda *args, **kwargs: getattr(torch.Tensor, name)(
+            out.copy_(add(x, y, SLOW)), *args, **kwargs
+        )
+
+    for name in METHODS:
+        setattr(out, name, computed(name))
+    return out
