@@ -45,7 +45,7 @@ def test_one_line_says_rate_size_type_gpu_library_and_threshold():
 def test_a_step_that_moves_bytes_is_told_in_gb_s():
     first, roof, *_ = performance.lines(samples.timed(step="transpose", **samples.MOVING))
     assert first == (
-        "speed: 3,012 GB/s at M=16384, N=8192 float32 on NVIDIA H200, 0.83 of x.t().contiguous() at "
+        "speed: 3,012 GB/s at M=16384, N=8192 float32 on NVIDIA H200, 0.83 of a copy (torch.clone) at "
         "3,648; threshold 0.60 = 2,189 GB/s, reached"
     )
     assert roof == "roofline: 75% of the 4,010 GB/s that this GPU's memory was measured to move"
@@ -84,8 +84,8 @@ def test_without_a_threshold_the_line_says_so():
 def test_kernel_time_first_call_and_tuning_are_told_apart():
     times = performance.lines(samples.timed())[2]
     assert times == (
-        "time: 0.6672 ms a call, the library 0.4197 ms (medians of 7 rounds, spread of their ratios "
-        "1.2%); not counted: the first call, which compiles, 3.1 s"
+        "time: 0.6672 ms a call, the median of 7 rounds, whose shares spread over 1.2%; "
+        "not counted: the first call, which compiles, 3.1 s"
     )
     tuned = performance.lines(samples.timed(tuning_s=1.84))[2]
     assert tuned == f"{times}, of it 1.84 s tuning"

@@ -98,9 +98,8 @@ def _times(p: dict) -> str:
     """Kernel time apart from what a first call takes."""
     tuning = f", of it {p['tuning_s']:.3g} s tuning" if p["tuning_s"] else ""
     return (
-        f"time: {p['ms']:.4g} ms a call, the library {p['reference_ms']:.4g} ms (medians of "
-        f"{p['rounds']} rounds, spread of their ratios {p['spread']:.1%}); not counted: the first call, "
-        f"which compiles, {p['first_call_s']:.3g} s{tuning}"
+        f"time: {p['ms']:.4g} ms a call, the median of {p['rounds']} rounds, whose shares spread over "
+        f"{p['spread']:.1%}; not counted: the first call, which compiles, {p['first_call_s']:.3g} s{tuning}"
     )
 
 
