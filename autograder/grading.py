@@ -215,7 +215,8 @@ def _run_battery(
                     "wall_seconds": seconds,
                     "cpu_seconds": int(seconds) + 2,
                 }
-                with lock.shared() if gpu else nullcontext():
+                waiting = partial(progress, step.name, done, total)
+                with lock.shared(waiting) if gpu else nullcontext():
                     outcome = machine.run(job, arena.fd)
                 evidence = judge.judge(asked.case, arena, outcome)
         evidence.tuning = asked.tuning

@@ -19,8 +19,8 @@ LOOK_MS = 0.0001
 LAYERS = ("privileges", "namespaces", "landlock", "seccomp")
 
 # The mailbox of a timed run, in words of eight bytes: the number of the turn that the referee asks for
-# (or STOP), how many calls it has, whether a profiler is to watch, the turn that is done, the
-# nanoseconds that the contestant's own events give it, and whether a turn is about to come, so that
-# waiting for it must not sleep. From ORDER on: for every call, the index of each operand in its pool.
-TURN, CALLS, PROFILED, DONE, NANOSECONDS, HOT, ORDER = 0, 1, 2, 3, 4, 5, 8
+# (or STOP), how many calls it has, the turn that is done, the nanoseconds that the contestant's own
+# events give it, and whether a turn is about to come, so that waiting for it must not sleep. From ORDER
+# on: for every call, the index of each operand in its pool.
+TURN, CALLS, DONE, NANOSECONDS, HOT, ORDER = 0, 1, 2, 3, 4, 8
 STOP = -1

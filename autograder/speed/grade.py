@@ -6,6 +6,7 @@ Must never be asked of a submission that has not passed its battery: what is wro
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 import torch
 
@@ -15,7 +16,7 @@ from autograder.result import Check
 from autograder.sandbox import Outcome, Sandbox
 from autograder.speed import judging, lock
 from autograder.speed.referee import Gone, Measured, Referee, Wrong
-from autograder.speed.workloads import WORKLOADS, Workload
+from autograder.speed.workloads import WORKLOADS
 from autograder.submission import Submission
 from autograder.verdict import Evidence, Judge
 
@@ -24,6 +25,15 @@ TURN_SECONDS = 20.0
 LIMIT_SECONDS = 180.0  # for the whole run
 UNFIT = "Unfit"  # what worker/contest.py raises
 TENSOR_CORES = (8, 0)  # the compute capability from which on Triton multiplies on tensor cores
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What came of one contest: `trouble` is why it was cut short, if it was."""
+
+    measured: Measured
+    outcome: Outcome
+    trouble: Gone | Wrong | None
 
 
 def speed_check(
@@ -37,56 +47,24 @@ def speed_check(
 
     `threshold` is a share of the library's speed, and the workload's own if None; 0 asks for none.
     """
-    workload = WORKLOADS[step.name]
-    if threshold is None:
-        threshold = workload.threshold
-    if workload.tensor_cores and torch.cuda.get_device_capability() < TENSOR_CORES:
-        threshold = 0.0  # Triton multiplies without tensor cores there, and the library with them
-    check = Check("speed", "speed", "not_measured")
     try:
-        measured, outcome, trouble = _hold(submission, step, sandbox, workload, progress)
+        timing = timed(submission, step, sandbox, progress)
     except MemoryError:
-        check.message = "this GPU has too little memory for the size at which this step is timed"
-        return check, None
-    account_of = outcome.account
-    if account_of is not None and account_of.error and account_of.error.type == UNFIT:
-        check.status = "failed"
-        check.message = (
-            f"At the timed size the result is not as asked for: {account_of.error.message}."
-        )
-        return check, None
-    evidence = Evidence(None, check, outcome)
-    if Judge(submission, step.name, step.task.kernel).troubled(evidence):
-        if check.status == "refused":
-            check.message = f"In the timed calls: {check.message}"
-        check.kind = "speed"
-        return check, None
-    foreign = judging.foreign_kernel(outcome.account, step.task.allowed)
-    if isinstance(trouble, Wrong):
-        check.status = "failed"
-        check.message = f"A result of the timed calls is not right. {trouble}"
-    elif trouble is not None:
-        check.status, check.message = "timed_out", "a turn of timed calls did not come to its end"
-    elif foreign:
-        check.status = "refused"
-        check.message = f"In the timed calls the GPU ran `{foreign}`, which is no kernel of yours."
-    elif not outcome.account.launched:
-        check.status, check.message = (
-            "refused",
-            "In the timed calls no kernel of yours was launched.",
-        )
-    else:
-        found = judging.performance(workload, measured, outcome.account, gpu_name(), threshold)
-        return judging.judge(workload, measured, found), found
-    return check, None
+        text = "this GPU has too little memory for the size at which this step is timed"
+        return Check("speed", "speed", "not_measured", text), None
+    return verdict(submission, step, timing, threshold)
 
 
-def _hold(
-    submission, step, sandbox, workload: Workload, progress
-) -> tuple[Measured, Outcome, Exception | None]:
-    """One contest: what was measured, how the run ended, and why it was cut short, if it was."""
+def timed(
+    submission: Submission,
+    step: course.Step,
+    sandbox: Sandbox,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Timing:
+    """One contest. Raises MemoryError where the GPU has too little for it."""
     trouble = None
-    with lock.alone(), Referee(workload) as referee:
+    workload = WORKLOADS[step.name]
+    with lock.alone(lambda: progress(0, 1)), Referee(workload) as referee:
         job = {
             "code": submission.payload(step.name),
             "allowed": sorted(step.task.allowed),
@@ -106,11 +84,47 @@ def _hold(
         try:
             referee.first_call(measured, FIRST_SECONDS)
             referee.measure(measured, TURN_SECONDS, progress)
-            referee.profile(TURN_SECONDS)
         except (Gone, Wrong) as error:
             trouble = error
         referee.stop()
-        return measured, run.result(), trouble
+        outcome = run.result()
+        if trouble is None:
+            referee.look_back(measured)
+        return Timing(measured, outcome, trouble)
+
+
+def verdict(
+    submission: Submission, step: course.Step, timing: Timing, threshold: float | None = None
+) -> tuple[Check, dict | None]:
+    """As `speed_check`, of a contest that has been."""
+    workload, outcome = WORKLOADS[step.name], timing.outcome
+    if threshold is None:
+        threshold = workload.threshold
+    if workload.tensor_cores and torch.cuda.get_device_capability() < TENSOR_CORES:
+        threshold = 0.0  # Triton multiplies without tensor cores there, and the library with them
+    check = Check("speed", "speed", "failed")
+    told = outcome.account
+    if told is not None and told.error and told.error.type == UNFIT:
+        check.message = f"At the timed size the result is not as asked for: {told.error.message}."
+        return check, None
+    if Judge(submission, step.name, step.task.kernel).troubled(Evidence(None, check, outcome)):
+        check.kind, check.message = "speed", f"In the timed calls: {check.message}"
+        return check, None
+    foreign = judging.foreign_kernel(told, step.task.allowed)
+    if isinstance(timing.trouble, Wrong):
+        check.message = f"A result of the timed calls is not right. {timing.trouble}"
+    elif timing.trouble is not None:
+        check.status, check.message = "timed_out", "A turn of timed calls did not come to its end."
+    elif foreign:
+        check.status = "refused"
+        check.message = f"In the timed calls the GPU ran `{foreign}`, which is no kernel of yours."
+    elif not told.launched:
+        check.status = "refused"
+        check.message = "In the timed calls no kernel of yours was launched."
+    else:
+        found = judging.performance(workload, timing.measured, told, gpu_name(), threshold)
+        return judging.judge(workload, timing.measured, found), found
+    return check, None
 
 
 def _run(run: Future, gpu: Sandbox, job: dict, referee: Referee) -> None:

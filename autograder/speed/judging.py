@@ -13,7 +13,8 @@ from autograder.speed.workloads import Workload
 
 CLOCKS = 0.25  # by which the contestant's clock may differ from the referee's
 BUSY = 1.25  # times as slow as alone, from which on somebody else must be using the GPU
-UNSTEADY = 0.2  # spread of the middle half of the rounds, around a threshold that lies in it
+DRIFT = 1.05  # times as slow as alone that a warmer GPU may be
+UNSTEADY = 0.1  # spread of the middle half of the reference's rounds
 FASTER = 1.5  # than memory or tensor cores were measured: caches keep part of what was just written
 # Kernels of PyTorch's that only move memory, as the GPU's profiler names them.
 ORDINARY = re.compile(r"^Mem(cpy|set) |FillFunctor|copy_kernel|CatArray")
@@ -32,7 +33,7 @@ def foreign_kernel(contest: Contest, allowed: frozenset[str]) -> str:
 def performance(workload: Workload, measured, contest: Contest, gpu: str, threshold: float) -> dict:
     """What a report shows. `measured` is referee.Measured; a threshold of 0 means that there is none."""
     ms, ratios = _call_ms(measured), _ratios(measured, workload)
-    reference_ms = 1e3 * statistics.median(measured.reference)
+    reference_ms = 1e3 * statistics.median(_reference(measured))
     ratio = statistics.median(ratios)
     ridge = measured.product_rate / measured.bandwidth
     intensity = workload.flops / workload.bytes
@@ -64,55 +65,51 @@ def performance(workload: Workload, measured, contest: Contest, gpu: str, thresh
 
 def judge(workload: Workload, measured, found: dict) -> Check:
     """The check of a timing whose results were right and whose kernels are the learner's own."""
-    busy = statistics.median(measured.reference) / measured.alone
     clocks = statistics.median(measured.events) / statistics.median(measured.calls)
     least = _least_seconds(workload, measured)
-    shown = in_words(found)
     if not 1 - CLOCKS <= clocks <= 1 + CLOCKS:
         return _refused(
-            f"A call takes {found['ms'] + 1e3 * measured.copy:.3g} ms by the grader's clock, copy of "
-            f"the result included, and {clocks:.2f} times that by the events recorded around it. The "
-            "time of this run cannot be believed."
+            f"A call takes {1e3 * statistics.median(measured.calls):.3g} ms by the grader's clock and "
+            f"{clocks:.2f} times that by the events recorded around it. The time of this run cannot "
+            "be believed."
         )
     if 1e-3 * found["ms"] < least:
         return _refused(
             f"A call took {found['ms']:.3g} ms, but this GPU needs {1e3 * least:.3g} ms to move its "
             "bytes and do its operations. The time of this run cannot be believed."
         )
+    if measured.after > BUSY * measured.alone:
+        return _noisy(
+            f"the library took {measured.after / measured.alone:.2f} times as long after this run as "
+            "before it, so somebody else uses this GPU now"
+        )
+    busy = statistics.median(measured.reference) / max(measured.alone, measured.after)
     if busy > BUSY:
-        return _unsteady(
-            f"too noisy: the library took {busy:.2f} times as long beside this kernel as alone, so "
-            "somebody else uses this GPU, or the kernel goes on after its call. Try again when it is "
-            f"free. {shown}"
+        return _refused(
+            f"The library took {busy:.2f} times as long between the calls of this kernel as before and "
+            "after them: something of the submission's goes on when its call has ended."
         )
     low, _, high = statistics.quantiles(_ratios(measured, workload), n=4)
-    threshold = found["threshold_ratio"]
-    if low < threshold < high and (high - low) / threshold > UNSTEADY:
-        return _unsteady(
-            f"too noisy: the rounds lie between {low:.2f} and {high:.2f} of the library, on both sides "
-            f"of the threshold; the GPU's clock is not steady. Try again. {shown}"
+    unsteady = _spread(measured.reference) > UNSTEADY
+    if low < found["threshold_ratio"] < high and unsteady:
+        return _noisy(
+            "the library's own time is not steady, and the rounds lie on both sides of the threshold "
+            f"(from {low:.2f} to {high:.2f} of the library)"
         )
-    if not threshold:
-        return Check("speed", "speed", "passed", f"{shown} There is no threshold on this GPU.")
-    return Check("speed", "speed", "passed" if found["passed"] else "failed", shown)
-
-
-def in_words(found: dict) -> str:
-    """What was measured, in one or two sentences."""
-    unit, name = ("tflops", "TFLOPS") if found["bound"] == "compute" else ("gb_s", "GB/s")
-    size = ", ".join(f"{name}={n}" for name, n in found["shape"].items())
-    text = (
-        f"{found[unit]:.4g} {name} at {size} in {found['dtype']}, {found['ratio']:.2f} of "
-        f"{found['reference']} at {found[f'reference_{unit}']:.4g} on this {found['gpu']}."
-    )
-    if found["threshold_ratio"]:
-        needed = found[f"threshold_{unit}"]
-        text += f" The threshold is {found['threshold_ratio']:.2f}, here {needed:.4g} {name}."
-    return text
+    if found["passed"]:
+        return Check("speed", "speed", "passed")
+    return Check("speed", "speed", "failed", "Right, and slower than the threshold asks for.")
 
 
 def _call_ms(measured) -> float:
     return 1e3 * max(1e-9, statistics.median(measured.calls) - measured.copy)
+
+
+def _reference(measured) -> list[float]:
+    """The reference's seconds, round by round: no more than it takes alone, or who slows it down
+    would gain by it."""
+    most = DRIFT * max(measured.alone, measured.after)
+    return [min(seconds, most) for seconds in measured.reference]
 
 
 def _ratios(measured, workload: Workload) -> list[float]:
@@ -120,8 +117,14 @@ def _ratios(measured, workload: Workload) -> list[float]:
     more = workload.bytes / measured.reference_bytes
     return [
         more * reference / max(1e-9, call - measured.copy)
-        for reference, call in zip(measured.reference, measured.calls)
+        for reference, call in zip(_reference(measured), measured.calls)
     ]
+
+
+def _spread(seconds: list[float]) -> float:
+    """Of the middle half, relative to the median."""
+    low, median, high = statistics.quantiles(seconds, n=4)
+    return (high - low) / median
 
 
 def _least_seconds(workload: Workload, measured) -> float:
@@ -134,5 +137,5 @@ def _refused(text: str) -> Check:
     return Check("speed", "speed", "refused", text)
 
 
-def _unsteady(text: str) -> Check:
-    return Check("speed", "speed", "not_measured", text)
+def _noisy(why: str) -> Check:
+    return Check("speed", "speed", "not_measured", f"too noisy: {why}. Try again when it is free.")

@@ -7,10 +7,13 @@ ends however it ends. Must never hold what a submission could lock: its runs can
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from autograder.gpu import gpu_name
+
+LOOK_SECONDS = 0.02
 
 
 def _open(part: str) -> int:
@@ -21,24 +24,35 @@ def _open(part: str) -> int:
 
 
 @contextmanager
-def _held(exclusive: bool) -> Iterator[None]:
+def _held(kind: int, waiting: Callable[[], None]) -> Iterator[None]:
     # Whoever comes waits at the gate first, so that a stream of gradings cannot keep a timing out.
     gate, gpu = _open("gate"), _open("lock")
     try:
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(gpu, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        _take(gate, fcntl.LOCK_EX, waiting)
+        _take(gpu, kind, waiting)
         fcntl.flock(gate, fcntl.LOCK_UN)
         yield
     finally:
-        os.close(gate)
-        os.close(gpu)
+        for fd in (gate, gpu):
+            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a process forked meanwhile, which has them too
+            os.close(fd)
 
 
-def shared():
-    """Context manager: others may use the GPU as well, but nobody times."""
-    return _held(exclusive=False)
+def _take(fd: int, kind: int, waiting: Callable[[], None]) -> None:
+    while True:
+        try:
+            return fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            time.sleep(LOOK_SECONDS)
 
 
-def alone():
+def shared(waiting: Callable[[], None]):
+    """Context manager: others may use the GPU as well, but nobody times. `waiting` is called now and
+    then until it begins."""
+    return _held(fcntl.LOCK_SH, waiting)
+
+
+def alone(waiting: Callable[[], None]):
     """Context manager: nobody else of this user's grades on the GPU meanwhile."""
-    return _held(exclusive=True)
+    return _held(fcntl.LOCK_EX, waiting)

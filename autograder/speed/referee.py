@@ -2,12 +2,14 @@
 
 In a turn the inputs are drawn afresh, the contestant is told a secret order of them, and the clock runs
 from then until it says that it is done; at once its results are taken away, in another secret order,
-and every one is compared. The time of a call is the slope between turns of few and of many calls, so
-that what a turn costs beside its calls drops out. The library has its turns in between, with and
-without the copy of its results that a contestant has to make: the difference is what that copy costs.
+and every one is compared. The time of a call is the slope between an empty turn and one of many calls,
+so that what a turn costs beside its calls drops out; not more than a handshake can take, or work could
+be hidden in turns that do not count. The library has its turns in between, with and without the copy
+of its results that a contestant has to make: the difference is what that copy costs.
 Must never run learner code, and never count a call whose result was not looked at.
 """
 
+import contextlib
 import math
 import os
 import secrets
@@ -22,16 +24,16 @@ import torch
 
 from autograder import formats
 from autograder.device_memory import DeviceMemory, Place
-from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, PROFILED, STOP, TURN
+from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, STOP, TURN
 from autograder.speed import answers
 from autograder.speed.workloads import Workload
 
 ROUNDS = (5, 6, 7)  # how many there are is drawn, so that nobody can wait for the last one
-TURN_SECONDS = 6e-3  # of a long turn, so that a jitter of microseconds does not show
-FEWEST, MOST, FEWER = 8, 64, 4  # calls of a long turn; a short one has a quarter
+HANDSHAKE = 150e-6  # seconds that may be taken off a turn because an empty one takes them, too
+TURN_SECONDS = 8e-3  # so that a jitter of microseconds does not show
+FEWEST, MOST = 8, 64  # calls of a turn
 MEMORY = 0.5  # of what is free, for results
 ALIGNMENT = 512  # bytes
-WORD = struct.Struct("q")
 LOOKS = 2000  # at the mailbox, between two looks at whether the contestant is still there
 COPIED = 2**28  # bytes, to measure the bandwidth
 PRODUCT = 4096  # to measure the product rate
@@ -54,6 +56,7 @@ class Measured:
     reference: list[float] = field(default_factory=list)
     copies: list[float] = field(default_factory=list)  # what taking a result away adds to a call
     alone: float = 0.0  # of the reference, before there was a contestant
+    after: float = 0.0  # of the reference, when the contestant is gone
     reference_bytes: int = 0  # that one call of it moves
     first_call_s: float = 0.0
     bandwidth: float = 0.0  # bytes a second, read and written
@@ -79,7 +82,6 @@ class Referee:
             self.many = _calls(workload, self.reference)
         except torch.OutOfMemoryError:
             raise MemoryError("this GPU's memory does not suffice") from None
-        self.few = self.many // FEWER
         self._random = secrets.SystemRandom()
         self._generator = torch.Generator("cuda")
         entries = self.many if len(workload.operands) == 1 else _root(self.many)
@@ -141,8 +143,8 @@ class Referee:
             bandwidth=_bandwidth(),
             product_rate=_product_rate(self.workload),
         )
-        self._slope(self.library, copied=True)  # loads what the library has to load
-        measured.alone = statistics.median(self._slope(self.reference) for _ in range(3))
+        self._own_turns(self.library, copied=True)  # loads what the library has to load
+        measured.alone = self._alone()
         return measured
 
     def first_call(self, measured: Measured, seconds: float) -> None:
@@ -155,22 +157,26 @@ class Referee:
         rounds = self._random.choice(ROUNDS)
         for done in range(rounds):
             tick(done, rounds)
-            few, many = (self._contestant(n, seconds) for n in (self.few, self.many))
-            calls = self.many - self.few
-            measured.calls.append((many[0] - few[0]) / calls)
-            measured.events.append((many[1] - few[1]) / calls)
-            measured.reference.append(self._slope(self.reference))
-            with_copy, without = (self._slope(self.library, copied) for copied in (True, False))
+            empty, _ = self._contestant(0, seconds)
+            taken, by_events = self._contestant(self.many, seconds)
+            measured.calls.append((taken - min(empty, HANDSHAKE)) / self.many)
+            measured.events.append(by_events / self.many)
+            measured.reference.append(self._own_turns(self.reference))
+            with_copy, without = (self._own_turns(self.library, c) for c in (True, False))
             measured.copies.append(with_copy - without)
         tick(rounds, rounds)
 
-    def profile(self, seconds: float) -> None:
-        """One more turn, in which the contestant's process notes the kernels that run in it."""
-        self._contestant(2, seconds, profiled=True)
-
     def stop(self) -> None:
         """Tells the contestant that there are no more turns."""
-        self._write(TURN, STOP)
+        with contextlib.suppress(Gone):
+            self._write(TURN, STOP)
+
+    def look_back(self, measured: Measured) -> None:
+        """When the contestant is gone: the reference with the GPU to itself again."""
+        measured.after = self._alone()
+
+    def _alone(self) -> float:
+        return statistics.median(self._own_turns(self.reference) for _ in range(3))
 
     # --- turns --------------------------------------------------------------------------------
 
@@ -198,19 +204,14 @@ class Referee:
         self._generator.manual_seed((seed + 1000 * position + index) % 2**62)
         tensor.normal_(generator=self._generator)
 
-    def _contestant(
-        self, calls: int, seconds: float, profiled: bool = False
-    ) -> tuple[float, float]:
+    def _contestant(self, calls: int, seconds: float) -> tuple[float, float]:
         """One turn: seconds by this clock, and by the contestant's own. Every result is looked at."""
         self._write(HOT, 1)
         self._write(CALLS, calls)
-        self._write(PROFILED, int(profiled))
         seed, order = self._draw(calls)
-        flat = [index for indices in order for index in indices]
-        told = struct.pack(f"{len(flat)}q", *flat)
         self._turn += 1
         begin = time.perf_counter()
-        os.pwrite(self.mailbox, told, 8 * ORDER)
+        self._write(ORDER, *(index for indices in order for index in indices))
         self._write(TURN, self._turn)
         self._wait(begin + seconds)
         taken = time.perf_counter() - begin
@@ -244,13 +245,9 @@ class Referee:
             if trouble:
                 raise Wrong(trouble)
 
-    def _slope(self, function: Callable, copied: bool = False) -> float:
+    def _own_turns(self, function: Callable, copied: bool = False) -> float:
         """Seconds of one call of a trusted function, with a copy of its results or without."""
-        few, many = (self._own_turn(function, n, copied) for n in (self.few, self.many))
-        return (many - few) / (self.many - self.few)
-
-    def _own_turn(self, function: Callable, calls: int, copied: bool) -> float:
-        _, order = self._draw(calls)
+        _, order = self._draw(self.many)
         begin = time.perf_counter()
         for indices, slot in zip(order, self._outputs):
             made = function(*(pool[i] for pool, i in zip(self._inputs, indices)))
@@ -258,13 +255,17 @@ class Referee:
                 for part, result in zip(slot, made):
                     part.copy_(result)
         torch.cuda.synchronize()
-        return time.perf_counter() - begin
+        return (time.perf_counter() - begin) / self.many
 
-    def _write(self, word: int, value: int) -> None:
-        os.pwrite(self.mailbox, WORD.pack(value), 8 * word)
+    def _write(self, word: int, *values: int) -> None:
+        """Raises Gone where the mailbox is sealed, because the run has ended."""
+        try:
+            os.pwrite(self.mailbox, struct.pack(f"{len(values)}q", *values), 8 * word)
+        except PermissionError:
+            raise Gone from None
 
     def _read(self, word: int) -> int:
-        return WORD.unpack(os.pread(self.mailbox, 8, 8 * word))[0]
+        return struct.unpack("q", os.pread(self.mailbox, 8, 8 * word))[0]
 
 
 def _calls(workload: Workload, reference: Callable) -> int:

@@ -12,12 +12,14 @@ from pathlib import Path
 from time import sleep
 
 import torch
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner
 
 from autograder.device_memory import DeviceMemory, Place
-from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, PROFILED, STOP, TURN
+from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, STOP, TURN
 from autograder.worker import differentiation, loader
 from autograder.worker.errors import describe_error
 from autograder.worker.observer import FACTORIES, ORDINARY
@@ -92,19 +94,31 @@ def report(job: dict, arena_fd: int, folder: Path) -> dict:
     told |= {"launched": [], "kernels": []}
     watch = Watch(str(folder), job["allowed"])
     tuners: list[Autotuner] = []
-    kernels: set[str] = set()
+    # It watches every turn: a submission must not know of one that nobody watches.
+    profiler = profile(activities=[ProfilerActivity.CUDA], acc_events=True)
+    profiler.start()
     try:
-        _serve(job, arena_fd, folder, told, watch, tuners, kernels)
+        _serve(job, arena_fd, folder, told, watch, tuners)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         told["error"] = describe_error(error, folder)
     told["refusal"] = watch.refusal
     told["launched"] = sorted(watch.launched)[:MAX_NAMES]
-    told["kernels"] = sorted(kernels)[:MAX_NAMES]
+    told["kernels"] = _kernels(profiler)[:MAX_NAMES]
     told["tuning_s"] = sum(getattr(t, "bench_time", None) or 0.0 for t in tuners)
     return told
 
 
-def _serve(job, arena_fd, folder, told, watch, tuners, kernels) -> None:
+def _kernels(profiler: profile) -> list[str]:
+    """The names of all that ran on the GPU, whoever launched it."""
+    try:
+        profiler.stop()
+        ran = {e.name for e in profiler.events() if e.device_type == DeviceType.CUDA}
+    except Exception:  # noqa: BLE001 - a submission may have broken it, or a kernel the GPU
+        return []
+    return sorted(ran)
+
+
+def _serve(job, arena_fd, folder, told, watch, tuners) -> None:
     with mmap.mmap(arena_fd, 8 * job["words"]) as mapped, memoryview(mapped).cast("q") as mailbox:
         torch.cuda.synchronize()  # makes the context, which the memory needs
         memory = DeviceMemory(job["bytes"], job["memory_fd"])
@@ -132,9 +146,8 @@ def _serve(job, arena_fd, folder, told, watch, tuners, kernels) -> None:
                 told["stage"] = "call"
             calls, operands = mailbox[CALLS], len(pools)
             order = [list(mailbox[ORDER + i * operands :][:operands]) for i in range(calls)]
-            act = _profiled if mailbox[PROFILED] else _timed
             with watch:
-                mailbox[NANOSECONDS] = act(call, function, order, slots, kernels)
+                mailbox[NANOSECONDS] = _timed(call, function, order, slots)
             mailbox[DONE] = turn
             turn += 1
 
@@ -161,7 +174,7 @@ class _Caller:
         return [made, *differentiation.gradients(made, tensors, self.backward)]
 
 
-def _timed(call: _Caller, function, order: list, slots: list, kernels: set) -> int:
+def _timed(call: _Caller, function, order: list, slots: list) -> int:
     """Nanoseconds of one turn, by events around it; the device is idle afterwards."""
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
@@ -182,14 +195,3 @@ def _hand_over(made: list, slot: list[torch.Tensor]) -> None:
             came, wanted = (f"{tuple(t.shape)}, {t.dtype}" for t in (tensor, place))
             raise Unfit(f"{came} came, {wanted} was expected")
         place.copy_(tensor.detach())
-
-
-def _profiled(call: _Caller, function, order: list, slots: list, kernels: set) -> int:
-    """As `_timed`, with the names of all kernels that run on the GPU, whoever launched them."""
-    from torch.profiler import ProfilerActivity, profile
-
-    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
-        taken = _timed(call, function, order, slots, kernels)
-    on_gpu = (e for e in profiler.events() if e.device_type == torch.autograd.DeviceType.CUDA)
-    kernels.update(event.name for event in on_gpu)
-    return taken
