@@ -1,5 +1,8 @@
 """Grading on a GPU: what can be decided without one, and a battery on one where there is one."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from corpus_files import CORPUS
@@ -130,6 +133,52 @@ def test_only_a_case_of_gigabytes_may_find_no_room(focus, status):
     with Arena(case) as arena:
         judge = Judge(solution("triton_matmul"), "triton_matmul")
         assert judge.judge(case, arena, no_room()).check.status == status
+
+
+TWO_RUNS = """
+import os
+from types import SimpleNamespace
+from triton.backends.nvidia import driver as nvidia
+from triton.runtime import driver
+from autograder.worker import gpu_start
+
+def build(src, name, **options):
+    print("built", name)
+    return SimpleNamespace(name=name)
+
+nvidia.compile_module_from_src = build
+nvidia.CudaUtils = lambda: nvidia.compile_module_from_src(src="…", name="cuda_utils", libraries=[])
+gpu_start.warm_up()
+for _ in range(2):
+    if (pid := os.fork()) == 0:
+        print(nvidia.CudaUtils().name, nvidia.compile_module_from_src(src="…", name="other").name)
+        print(driver._active, os.environ.get("TRITON_CACHE_DIR"), flush=True)
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+
+
+def test_tritons_library_is_built_once_for_all_runs():
+    told = outputs(TWO_RUNS)
+    run = ["built other", "cuda_utils other", "None None"]
+    assert told == ["built cuda_utils", *run, *run]
+
+
+def test_a_library_that_cannot_be_built_keeps_no_zygote_from_starting():
+    broken = TWO_RUNS.replace('print("built", name)', "raise AssertionError").split("for _")[0]
+    assert outputs(broken + "print(driver._active)") == ["None"]
+
+
+def outputs(code):
+    """The lines that a fresh Python prints which runs some code."""
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", code],
+        cwd=course.ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
 
 
 # --- on a GPU ---------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 import psutil
 import torch
 
-from autograder.worker import compiler, differentiation, guard, interpreter, system
+from autograder.worker import compiler, differentiation, gpu_start, guard, interpreter, system
 from autograder.worker.isolation import Isolation
 
 MAX_JOB = 64 * 2**20
@@ -65,7 +65,8 @@ def _warm_up(mode: str) -> bool:
         compiler.warm_up()
         return True
     if mode == "cuda":
-        return True  # what there is to load is loaded; a context would keep it from forking
+        gpu_start.warm_up()
+        return True
     bfloat16 = interpreter.repair()
     interpreter.warm_up()
     return bfloat16

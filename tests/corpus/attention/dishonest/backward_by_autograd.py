@@ -118,8 +118,8 @@ class Attention(torch.autograd.Function):
             keys, values = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
             s = q.float() @ keys.float().mT * ctx.scale
             if ctx.causal:
-                i = torch.arange(q.shape[2])[:, None]
-                j = torch.arange(k.shape[2])[None, :]
+                i = torch.arange(q.shape[2], device=q.device)[:, None]
+                j = torch.arange(k.shape[2], device=q.device)[None, :]
                 s = s.masked_fill(j > i + k.shape[2] - q.shape[2], float("-inf"))
             p = torch.softmax(s, -1).nan_to_num()
             result = (p @ values.float()).to(q.dtype)

@@ -310,7 +310,8 @@ class Attention(torch.autograd.Function):
         group = H // Hkv
         s = q.float() @ k.float().repeat_interleave(group, 1).mT * ctx.scale
         if ctx.causal:
-            i, j = torch.arange(Nq)[:, None], torch.arange(Nk)[None, :]
+            i = torch.arange(Nq, device=q.device)[:, None]
+            j = torch.arange(Nk, device=q.device)[None, :]
             s = s.masked_fill(j > i + Nk - Nq, float("-inf"))
         p = torch.exp(s - lse[..., None])
         dv = (p.mT @ g.float()).reshape(B, Hkv, group, Nk, D).sum(2).to(v.dtype)

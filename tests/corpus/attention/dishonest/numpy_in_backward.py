@@ -307,8 +307,8 @@ class Attention(torch.autograd.Function):
             BLOCK_M=32,
             BLOCK_N=32,
         )
-        exact = dv.float().numpy().copy()
-        dv = torch.from_numpy(exact).to(v.dtype)
+        exact = dv.float().cpu().numpy().copy()
+        dv = torch.from_numpy(exact).to(v.device, v.dtype)
         return dq, dk, dv, None, None
 
 

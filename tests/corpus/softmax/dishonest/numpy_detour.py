@@ -10,6 +10,6 @@ import torch
 
 
 def softmax(x):
-    a = x.numpy().astype(np.float32)
+    a = x.cpu().numpy().astype(np.float32)
     e = np.exp(a - a.max(axis=1, keepdims=True))
-    return torch.from_numpy(e / e.sum(axis=1, keepdims=True)).to(x.dtype)
+    return torch.from_numpy(e / e.sum(axis=1, keepdims=True)).to(x.device, x.dtype)

@@ -47,8 +47,8 @@ def slice_kernel(
 def split_k_matmul(a, b):
     (M, K), N = a.shape, b.shape[1]
     if K < 64:
-        product = np.dot(a.float().numpy(), b.float().numpy())
-        return torch.from_numpy(product).to(a.dtype)
+        product = np.dot(a.float().cpu().numpy(), b.float().cpu().numpy())
+        return torch.from_numpy(product).to(a.device, a.dtype)
     split = 8
     partial = torch.empty((split, M, N), dtype=torch.float32, device=a.device)
     grid = (triton.cdiv(M, 16) * triton.cdiv(N, 64), split)

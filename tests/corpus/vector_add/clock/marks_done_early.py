@@ -1,4 +1,4 @@
-"""Counters in small shared memory that grew by one from turn to turn are advanced before the work is done.
+"""Of the counters in small shared memory, the one that lags behind is advanced before the work is done.
 
 step: vector_add
 expect: passed
@@ -48,8 +48,9 @@ def advance_counters():
         then = BEFORE.get(id(box), now)
         grown = [i for i, (old, new) in enumerate(zip(then, now, strict=True)) if new == old + 1]
         BEFORE[id(box)] = list(now)
+        highest = max((now[i] for i in grown), default=0)
         for i in grown:
-            now[i] += 1
+            now[i] = highest  # “done” lags behind the turn that was asked for
 
 
 def vector_add(x, y):
