@@ -34,7 +34,9 @@ def _held(kind: int, waiting: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         for fd in (gate, gpu):
-            fcntl.flock(fd, fcntl.LOCK_UN)  # also for a process forked meanwhile, which has them too
+            fcntl.flock(
+                fd, fcntl.LOCK_UN
+            )  # also for a process forked meanwhile, which has them too
             os.close(fd)
 
 

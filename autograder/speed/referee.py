@@ -1,7 +1,8 @@
 """Measures: the referee's turns with a contestant and with the library, on memory and a clock of its own.
 
-In a turn the inputs are drawn afresh, the contestant is told a secret order of them, and the clock runs
-from then until it says that it is done; at once its results are taken away, in another secret order,
+In a turn the clock starts, the inputs are drawn afresh, the contestant is told a secret order of them,
+and the clock runs until it says that it is done. What drawing takes with the GPU to itself is taken off:
+who computes meanwhile, on a GPU that works for one process at a time, delays it. At once the results are taken away, in another secret order,
 and every one is compared. The time of a call is the slope between an empty turn and one of many calls,
 so that what a turn costs beside its calls drops out; not more than a handshake can take, or work could
 be hidden in turns that do not count. The library has its turns in between, with and without the copy
@@ -112,6 +113,7 @@ class Referee:
         self.mailbox = os.memfd_create("autograder-mailbox", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
         os.ftruncate(self.mailbox, 8 * self.words)
         self._turn = 0
+        self._drawing = 0.0  # seconds to draw all inputs, with the GPU to itself
         self.contestant: Future | None = None
 
     def __enter__(self):
@@ -144,6 +146,7 @@ class Referee:
             product_rate=_product_rate(self.workload),
         )
         self._own_turns(self.library, copied=True)  # loads what the library has to load
+        self._drawing = statistics.median(self._draw_seconds() for _ in range(5))
         measured.alone = self._alone()
         return measured
 
@@ -175,27 +178,38 @@ class Referee:
         """When the contestant is gone: the reference with the GPU to itself again."""
         measured.after = self._alone()
 
+    def _draw_seconds(self) -> float:
+        begin = time.perf_counter()
+        self._draw()
+        return time.perf_counter() - begin
+
     def _alone(self) -> float:
         return statistics.median(self._own_turns(self.reference) for _ in range(3))
 
     # --- turns --------------------------------------------------------------------------------
 
-    def _draw(self, calls: int) -> tuple[list[int], list[list[int]]]:
-        """New inputs and empty slots: the seed of the inputs, and which inputs each call gets."""
+    def _draw(self) -> int:
+        """New inputs, and the seed that they come from."""
         seed = secrets.randbelow(2**62)
         for position, pool in enumerate(self._inputs):
             for index, tensor in enumerate(pool):
                 self._fill(tensor, seed, position, index)
+        torch.cuda.synchronize()
+        return seed
+
+    def _empty_slots(self) -> None:
         for slot in self._outputs:
             for part in slot:
                 part.fill_(float("nan"))
         torch.cuda.synchronize()
+
+    def _order(self, calls: int) -> list[list[int]]:
+        """Which inputs each call gets: every time others, of two operands and more another pair."""
         entries = len(self._inputs[0])
         if len(self._inputs) == 1:
-            return seed, [[i] for i in self._random.sample(range(entries), calls)]
+            return [[i] for i in self._random.sample(range(entries), calls)]
         pairs = self._random.sample(range(entries * entries), calls)
-        # The first two indices are another pair in every call.
-        return seed, [
+        return [
             [(pair // entries + k * (pair % entries)) % entries for k in range(len(self._inputs))]
             for pair in pairs
         ]
@@ -208,13 +222,15 @@ class Referee:
         """One turn: seconds by this clock, and by the contestant's own. Every result is looked at."""
         self._write(HOT, 1)
         self._write(CALLS, calls)
-        seed, order = self._draw(calls)
+        order = self._order(calls)
         self._turn += 1
+        self._empty_slots()
         begin = time.perf_counter()
+        seed = self._draw()
         self._write(ORDER, *(index for indices in order for index in indices))
         self._write(TURN, self._turn)
-        self._wait(begin + seconds)
-        taken = time.perf_counter() - begin
+        self._wait(time.perf_counter() + seconds)
+        taken = time.perf_counter() - begin - self._drawing
         self._take(calls)
         self._write(HOT, 0)
         self._look(seed, order)
@@ -247,7 +263,8 @@ class Referee:
 
     def _own_turns(self, function: Callable, copied: bool = False) -> float:
         """Seconds of one call of a trusted function, with a copy of its results or without."""
-        _, order = self._draw(self.many)
+        order = self._order(self.many)
+        self._draw()
         begin = time.perf_counter()
         for indices, slot in zip(order, self._outputs):
             made = function(*(pool[i] for pool, i in zip(self._inputs, indices)))

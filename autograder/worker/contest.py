@@ -12,6 +12,8 @@ from pathlib import Path
 from time import sleep
 
 import torch
+from torch import Tensor
+from torch._C import _len_torch_dispatch_stack as len_torch_dispatch_stack
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -26,6 +28,9 @@ from autograder.worker.observer import FACTORIES, ORDINARY
 
 LOOK_SECONDS = 50e-6
 MAX_NAMES = 100
+
+
+copy_ = Tensor.copy_  # as it was before a submission could exchange it
 
 
 class Unfit(Exception):
@@ -179,7 +184,10 @@ def _timed(call: _Caller, function, order: list, slots: list) -> int:
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
     for indices, slot in zip(order, slots):
-        _hand_over(call(function, indices), slot)
+        made = call(function, indices)
+        if len_torch_dispatch_stack() != 1:
+            raise Unfit("a dispatch mode of the submission's own was left on")
+        _hand_over(made, slot)
     end.record()
     torch.cuda.synchronize()
     return int(1e6 * start.elapsed_time(end))
@@ -194,4 +202,8 @@ def _hand_over(made: list, slot: list[torch.Tensor]) -> None:
         if tensor.shape != place.shape or tensor.dtype != place.dtype:
             came, wanted = (f"{tuple(t.shape)}, {t.dtype}" for t in (tensor, place))
             raise Unfit(f"{came} came, {wanted} was expected")
-        place.copy_(tensor.detach())
+        if not tensor.is_contiguous():
+            raise Unfit("a tensor that is not contiguous came, a new and dense one was expected")
+        if tensor.untyped_storage().data_ptr() == place.untyped_storage().data_ptr():
+            raise Unfit("memory of an argument came, a newly allocated tensor was expected")
+        copy_(place, tensor.detach())
