@@ -18,9 +18,9 @@ LOOK_MS = 0.0001
 # What keeps a run apart, each where the system offers it: worker/isolation.py says what each does.
 LAYERS = ("privileges", "namespaces", "landlock", "seccomp")
 
-# The mailbox of a timed run, in words of eight bytes: the number of the turn that the referee asks for
-# (or STOP), how many calls it has, the turn that is done, the nanoseconds that the contestant's own
-# events give it, and whether a turn is about to come, so that waiting for it must not sleep. From ORDER
-# on: for every call, the index of each operand in its pool.
-TURN, CALLS, DONE, NANOSECONDS, HOT, ORDER = 0, 1, 2, 3, 4, 8
+# The mailbox of a timed run, in words of eight bytes. The referee writes which turn comes next (or
+# STOP), how many calls it has, and whether a profiler is to watch them; the contestant, that it is
+# ready for that turn; the referee, that it begins; the contestant, the nanoseconds that its own events
+# give it, and that it is done. From ORDER on: for every call, the index of each operand in its pool.
+NEXT, CALLS, PROFILED, READY, TURN, NANOSECONDS, DONE, ORDER = 0, 1, 2, 3, 4, 5, 6, 8
 STOP = -1

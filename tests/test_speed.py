@@ -28,6 +28,7 @@ class Times:
     calls: list[float]
     reference: list[float]
     events: list[float] = field(default_factory=list)
+    profiled: list[float] = field(default_factory=list)
     alone: float = 4e-4
     after: float = 4e-4
     copy: float = 0.0
@@ -38,6 +39,7 @@ class Times:
 
     def __post_init__(self):
         self.events = self.events or list(self.calls)
+        self.profiled = self.profiled or [call + 4e-5 for call in self.calls[:2]]
 
 
 OWN = Contest("call", None, None, ("matmul_kernel",), ("matmul_kernel",), 0.0)
@@ -123,6 +125,14 @@ def test_two_clocks_that_disagree_are_refused():
     check, _ = judged(times)
     assert check.status == "refused"
     assert "0.30 times that by the events" in check.message
+
+
+def test_other_work_where_a_profiler_watches_is_refused():
+    times = steady(0.9)
+    times.profiled = [1.3e-3, 1.3e-3]
+    check, _ = judged(times)
+    assert check.status == "refused"
+    assert "1.3 ms in turns that a profiler watched and 0.444 ms in the others" in check.message
 
 
 def test_faster_than_the_gpu_can_be_is_refused():

@@ -13,6 +13,8 @@ from autograder.speed.workloads import Workload
 
 CLOCKS = 0.25  # by which the contestant's clock may differ from the referee's
 BUSY = 1.25  # times as slow as alone, from which on somebody else must be using the GPU
+# A profiler slows calls down by some microseconds for each kernel; other work, by much more.
+WATCHED, WATCHING_SECONDS = 1.25, 100e-6
 DRIFT = 1.05  # times as slow as alone that a warmer GPU may be
 UNSTEADY = 0.1  # spread of the middle half of the reference's rounds
 FASTER = 1.5  # than memory or tensor cores were measured: caches keep part of what was just written
@@ -77,6 +79,13 @@ def judge(workload: Workload, measured, found: dict) -> Check:
         return _refused(
             f"A call took {found['ms']:.3g} ms, but this GPU needs {1e3 * least:.3g} ms to move its "
             "bytes and do its operations. The time of this run cannot be believed."
+        )
+    unwatched = statistics.median(measured.calls)
+    watched = statistics.median(measured.profiled)
+    if watched > WATCHED * unwatched + WATCHING_SECONDS:
+        return _refused(
+            f"A call took {1e3 * watched:.3g} ms in turns that a profiler watched and "
+            f"{1e3 * unwatched:.3g} ms in the others. That is not the same work."
         )
     if measured.after > BUSY * measured.alone:
         return _noisy(

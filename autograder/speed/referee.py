@@ -1,8 +1,8 @@
 """Measures: the referee's turns with a contestant and with the library, on memory and a clock of its own.
 
-In a turn the clock starts, the inputs are drawn afresh, the contestant is told a secret order of them,
-and the clock runs until it says that it is done. What drawing takes with the GPU to itself is taken off:
-who computes meanwhile, on a GPU that works for one process at a time, delays it. At once the results are taken away, in another secret order,
+In a turn the inputs are drawn afresh, the contestant is told a secret order of them, and the clock runs
+from then until it says that it is done. A draw that takes longer than with the GPU to itself counts as
+well: a GPU works for one process at a time, and who computes meanwhile delays it. At once the results are taken away, in another secret order,
 and every one is compared. The time of a call is the slope between an empty turn and one of many calls,
 so that what a turn costs beside its calls drops out; not more than a handshake can take, or work could
 be hidden in turns that do not count. The library has its turns in between, with and without the copy
@@ -25,11 +25,22 @@ import torch
 
 from autograder import formats
 from autograder.device_memory import DeviceMemory, Place
-from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, STOP, TURN
+from autograder.shared import (
+    CALLS,
+    DONE,
+    NANOSECONDS,
+    NEXT,
+    ORDER,
+    PROFILED,
+    READY,
+    STOP,
+    TURN,
+)
 from autograder.speed import answers
 from autograder.speed.workloads import Workload
 
 ROUNDS = (5, 6, 7)  # how many there are is drawn, so that nobody can wait for the last one
+PROFILED_ROUNDS = 2  # of them, which have one more turn that a profiler watches
 HANDSHAKE = 150e-6  # seconds that may be taken off a turn because an empty one takes them, too
 TURN_SECONDS = 8e-3  # so that a jitter of microseconds does not show
 FEWEST, MOST = 8, 64  # calls of a turn
@@ -56,6 +67,7 @@ class Measured:
     events: list[float] = field(default_factory=list)
     reference: list[float] = field(default_factory=list)
     copies: list[float] = field(default_factory=list)  # what taking a result away adds to a call
+    profiled: list[float] = field(default_factory=list)  # calls that a profiler watched
     alone: float = 0.0  # of the reference, before there was a contestant
     after: float = 0.0  # of the reference, when the contestant is gone
     reference_bytes: int = 0  # that one call of it moves
@@ -113,7 +125,7 @@ class Referee:
         self.mailbox = os.memfd_create("autograder-mailbox", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
         os.ftruncate(self.mailbox, 8 * self.words)
         self._turn = 0
-        self._drawing = 0.0  # seconds to draw all inputs, with the GPU to itself
+        self._drawing = 0.0  # the longest that drawing all inputs takes with the GPU to itself
         self.contestant: Future | None = None
 
     def __enter__(self):
@@ -146,7 +158,7 @@ class Referee:
             product_rate=_product_rate(self.workload),
         )
         self._own_turns(self.library, copied=True)  # loads what the library has to load
-        self._drawing = statistics.median(self._draw_seconds() for _ in range(5))
+        self._drawing = max(self._draw_seconds() for _ in range(5))
         measured.alone = self._alone()
         return measured
 
@@ -158,12 +170,17 @@ class Referee:
         """All rounds; a turn may take `seconds`. Raises Gone or Wrong."""
         self._contestant(1, seconds)
         rounds = self._random.choice(ROUNDS)
+        watched = self._random.sample(range(rounds), PROFILED_ROUNDS)
         for done in range(rounds):
             tick(done, rounds)
             empty, _ = self._contestant(0, seconds)
+            handshake = min(empty, HANDSHAKE)
             taken, by_events = self._contestant(self.many, seconds)
-            measured.calls.append((taken - min(empty, HANDSHAKE)) / self.many)
+            measured.calls.append((taken - handshake) / self.many)
             measured.events.append(by_events / self.many)
+            if done in watched:
+                taken, _ = self._contestant(self.many, seconds, profiled=True)
+                measured.profiled.append((taken - handshake) / self.many)
             measured.reference.append(self._own_turns(self.reference))
             with_copy, without = (self._own_turns(self.library, c) for c in (True, False))
             measured.copies.append(with_copy - without)
@@ -172,7 +189,7 @@ class Referee:
     def stop(self) -> None:
         """Tells the contestant that there are no more turns."""
         with contextlib.suppress(Gone):
-            self._write(TURN, STOP)
+            self._write(NEXT, STOP)
 
     def look_back(self, measured: Measured) -> None:
         """When the contestant is gone: the reference with the GPU to itself again."""
@@ -218,28 +235,33 @@ class Referee:
         self._generator.manual_seed((seed + 1000 * position + index) % 2**62)
         tensor.normal_(generator=self._generator)
 
-    def _contestant(self, calls: int, seconds: float) -> tuple[float, float]:
+    def _contestant(
+        self, calls: int, seconds: float, profiled: bool = False
+    ) -> tuple[float, float]:
         """One turn: seconds by this clock, and by the contestant's own. Every result is looked at."""
-        self._write(HOT, 1)
-        self._write(CALLS, calls)
         order = self._order(calls)
         self._turn += 1
+        self._write(CALLS, calls)
+        self._write(PROFILED, int(profiled))
+        self._write(NEXT, self._turn)
+        self._wait(READY, seconds)
         self._empty_slots()
         begin = time.perf_counter()
         seed = self._draw()
         self._write(ORDER, *(index for indices in order for index in indices))
+        drawn = time.perf_counter()
         self._write(TURN, self._turn)
-        self._wait(time.perf_counter() + seconds)
-        taken = time.perf_counter() - begin - self._drawing
+        self._wait(DONE, seconds)
+        taken = time.perf_counter() - drawn + max(0.0, drawn - begin - self._drawing)
         self._take(calls)
-        self._write(HOT, 0)
         self._look(seed, order)
         return taken, 1e-9 * self._read(NANOSECONDS)
 
-    def _wait(self, deadline: float) -> None:
+    def _wait(self, word: int, seconds: float) -> None:
+        deadline = time.perf_counter() + seconds
         while True:
             for _ in range(LOOKS):
-                if self._read(DONE) == self._turn:
+                if self._read(word) == self._turn:
                     return
             if self.contestant.done() or time.perf_counter() > deadline:
                 raise Gone

@@ -6,6 +6,7 @@ clock counts; what is told here (events, kernels that ran, operators that were u
 refused, never accepted. Must never see an expected value or a threshold.
 """
 
+import contextlib
 import mmap
 import sys
 from pathlib import Path
@@ -21,7 +22,17 @@ from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner
 
 from autograder.device_memory import DeviceMemory, Place
-from autograder.shared import CALLS, DONE, HOT, NANOSECONDS, ORDER, STOP, TURN
+from autograder.shared import (
+    CALLS,
+    DONE,
+    NANOSECONDS,
+    NEXT,
+    ORDER,
+    PROFILED,
+    READY,
+    STOP,
+    TURN,
+)
 from autograder.worker import differentiation, loader
 from autograder.worker.errors import describe_error
 from autograder.worker.observer import FACTORIES, ORDINARY
@@ -99,31 +110,19 @@ def report(job: dict, arena_fd: int, folder: Path) -> dict:
     told |= {"launched": [], "kernels": []}
     watch = Watch(str(folder), job["allowed"])
     tuners: list[Autotuner] = []
-    # It watches every turn: a submission must not know of one that nobody watches.
-    profiler = profile(activities=[ProfilerActivity.CUDA], acc_events=True)
-    profiler.start()
+    kernels: set[str] = set()
     try:
-        _serve(job, arena_fd, folder, told, watch, tuners)
+        _serve(job, arena_fd, folder, told, watch, tuners, kernels)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         told["error"] = describe_error(error, folder)
     told["refusal"] = watch.refusal
     told["launched"] = sorted(watch.launched)[:MAX_NAMES]
-    told["kernels"] = _kernels(profiler)[:MAX_NAMES]
+    told["kernels"] = sorted(kernels)[:MAX_NAMES]
     told["tuning_s"] = sum(getattr(t, "bench_time", None) or 0.0 for t in tuners)
     return told
 
 
-def _kernels(profiler: profile) -> list[str]:
-    """The names of all that ran on the GPU, whoever launched it."""
-    try:
-        profiler.stop()
-        ran = {e.name for e in profiler.events() if e.device_type == DeviceType.CUDA}
-    except Exception:  # noqa: BLE001 - a submission may have broken it, or a kernel the GPU
-        return []
-    return sorted(ran)
-
-
-def _serve(job, arena_fd, folder, told, watch, tuners) -> None:
+def _serve(job, arena_fd, folder, told, watch, tuners, kernels) -> None:
     with mmap.mmap(arena_fd, 8 * job["words"]) as mapped, memoryview(mapped).cast("q") as mailbox:
         torch.cuda.synchronize()  # makes the context, which the memory needs
         memory = DeviceMemory(job["bytes"], job["memory_fd"])
@@ -140,21 +139,32 @@ def _serve(job, arena_fd, folder, told, watch, tuners) -> None:
         Autotuner.__init__ = noted
         function, turn = None, 1
         while True:
-            while mailbox[TURN] not in (turn, STOP):
-                if not mailbox[HOT]:
-                    sleep(LOOK_SECONDS)
-            if mailbox[TURN] == STOP:
+            while mailbox[NEXT] not in (turn, STOP):
+                sleep(LOOK_SECONDS)
+            if mailbox[NEXT] == STOP:
                 return
             if function is None:  # not before the referee has timed the library without it
                 told["stage"] = "import"
                 function = loader.load(job["code"], folder)
                 told["stage"] = "call"
-            calls, operands = mailbox[CALLS], len(pools)
-            order = [list(mailbox[ORDER + i * operands :][:operands]) for i in range(calls)]
-            with watch:
-                mailbox[NANOSECONDS] = _timed(call, function, order, slots)
-            mailbox[DONE] = turn
+            with _profiler(kernels) if mailbox[PROFILED] else contextlib.nullcontext():
+                mailbox[READY] = turn
+                while mailbox[TURN] != turn:  # without sleep: the clock runs soon
+                    pass
+                calls, operands = mailbox[CALLS], len(pools)
+                order = [list(mailbox[ORDER + i * operands :][:operands]) for i in range(calls)]
+                with watch:
+                    mailbox[NANOSECONDS] = _timed(call, function, order, slots)
+                mailbox[DONE] = turn
             turn += 1
+
+
+@contextlib.contextmanager
+def _profiler(kernels: set[str]):
+    """Notes the names of all that runs on the GPU, whoever launched it."""
+    with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
+        yield
+    kernels.update(e.name for e in profiler.events() if e.device_type == DeviceType.CUDA)
 
 
 def _tensor(memory: DeviceMemory, place: dict) -> torch.Tensor:

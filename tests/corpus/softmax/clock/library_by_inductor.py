@@ -2,7 +2,7 @@
 
 step: softmax
 expect: passed
-timed: failed|refused
+timed: failed|refused|crashed
 attack: somebody else's kernel, made by torch._inductor
 """
 
