@@ -1,13 +1,14 @@
 """Does a verdict on speed flip? Right kernels, graded 100 times a little above their threshold and below.
 
-    python benchmarks/regrades.py [--times 100] [--first 5] [--output FILE]
+    python benchmarks/regrades.py [--times 100] [--first 5] [--shard I/N] [--output FILE]
 
 Each kernel is measured `--first` times. The median of its ratios to the library gives two thresholds:
 one that it exceeds by 15% and must always reach, and one that it misses by 15% and must never reach.
 Then its speed is graded again and again, in turns with the others, so that all see the same hours.
 Every grading is a new contest; what it measured is judged by both thresholds, since a threshold
 changes nothing in how it is measured. Can be interrupted and goes on; the record holds what was
-graded until then. Ends with 1 after a flip.
+graded until then. Ends with 1 after a flip. Several GPUs: once with `--times 0`, then N side by side,
+each with a GPU and a shard of its own, then once without a shard.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 from recording import MEASUREMENTS, ROOT, write
-from resumable import BUILD, Journal, bar, commit, engine, key
+from resumable import ALL, BUILD, Journal, bar, commit, engine, key, shard
 
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from corpus_files import Entry, entries
@@ -107,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--first", type=int, default=5, help="measurements that set the thresholds")
+    parser.add_argument("--shard", type=shard, default=ALL, metavar="I/N", help="one grading in N")
     parser.add_argument("--output", type=Path, default=MEASUREMENTS / "regrades.json")
     given = parser.parse_args()
     if not has_gpu():
@@ -126,7 +128,7 @@ def main() -> None:
     limits = {n: thresholds(measured[n]) for n in files}
     keys = {n: f"{about[n]}-{'-'.join(map(str, limits[n].values()))}-" for n in files}
     todo = [(f"{keys[n]}{i}", files[n], limits[n]) for i in range(given.times) for n in files]
-    run(todo, journal, "regrades")
+    run(todo[given.shard], journal, "regrades")
     graded = {n: [e["found"] for e in journal.of(keys[n])] for n in files}
     rows = [
         row(n, series, limits[n][series], [found[series] for found in graded[n]])
