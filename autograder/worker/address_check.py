@@ -216,7 +216,9 @@ class AddressCheck:
         for view in self._views:
             if not bad.any():
                 break
-            bad &= ~(view.near(addresses) & view.contains(addresses))
+            near = view.near(addresses)
+            if near.any():
+                bad &= ~(near & view.contains(addresses))
         if not bad.any():
             return mask
         self._report(kind, addresses, active, bad)
