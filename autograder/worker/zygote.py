@@ -54,7 +54,7 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
             if message == b"D":
                 differentiation.prepare()
             guards.add(_fork_guard(control, *fds, layers))
-        orphans = _reap(guards)
+        orphans = _reap(guards, orphans)
     system.kill_descendants()
 
 
@@ -76,8 +76,9 @@ def _fork_guard(control: socket.socket, arena_fd: int, run_fd: int, layers: Isol
         try:
             control.close()
             _guard(arena_fd, run_fd, layers)
-        finally:
             os._exit(0)
+        finally:
+            os._exit(1)
     os.close(arena_fd)
     os.close(run_fd)
     return pid
@@ -90,15 +91,19 @@ def _guard(arena_fd: int, run_fd: int, layers: Isolation) -> None:
         connection.send_bytes(json.dumps(outcome).encode())
 
 
-def _reap(guards: set[int]) -> bool:
+def _reap(guards: set[int], orphans: bool) -> bool:
     """Collects ended guards; a run that killed its guard leaves orphans, which are killed here.
 
+    Looks for them, which takes milliseconds, where there were some or a guard did not end well.
     Returns whether there were orphans: what they leave comes back here too.
     """
     try:
-        while pid := os.waitpid(-1, os.WNOHANG)[0]:
-            guards.discard(pid)
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            guards.discard(ended[0])
+            orphans |= ended[1] != 0
     except ChildProcessError:
+        return False
+    if not orphans:
         return False
     orphans = [child for child in psutil.Process().children() if child.pid not in guards]
     for orphan in orphans:
