@@ -18,6 +18,7 @@ def install() -> None:
     _kernels_rewritten_from_their_trees()
     _shapes_checked_once()
     _number_types_found_once()
+    _plain_values_left_alone()
 
 
 def _kernels_rewritten_from_their_trees() -> None:
@@ -65,11 +66,7 @@ def _shapes_checked_once() -> None:
     tensors: dict[str, dict] = {}
 
     def block_type(self, element_ty, shape):
-        sides = tuple(shape)
-        if not all(type(side) is int for side in sides):  # constants of the language
-            make_type(self, element_ty, shape)
-            return
-        key = (element_ty.name, sides)
+        key = (element_ty.name, *shape)
         if key not in types:
             make_type(self, element_ty, shape)
             types[key] = dict(self.__dict__)
@@ -96,3 +93,10 @@ def _number_types_found_once() -> None:
         return known[name]
 
     triton_interpreter._get_np_dtype = _get_np_dtype
+
+
+def _plain_values_left_alone() -> None:
+    """Triton looks into whatever an operation is given for constants: mostly there are none."""
+    unwrap = tl.core._unwrap_if_constexpr
+    plain = frozenset({int, tl.tensor, tl.dtype, tl.pointer_type, tl.block_type})
+    tl.core._unwrap_if_constexpr = lambda o: o if type(o) in plain else unwrap(o)
