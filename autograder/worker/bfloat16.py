@@ -51,7 +51,9 @@ def install() -> None:
 
 
 def _is_bfloat16(value) -> bool:
-    return isinstance(value, interpreter.TensorHandle) and value.dtype.scalar.name == tl.bfloat16.name
+    return (
+        isinstance(value, interpreter.TensorHandle) and value.dtype.scalar.name == tl.bfloat16.name
+    )
 
 
 def _handle(bits: np.ndarray):
