@@ -9,6 +9,7 @@ Tried on Triton 3.6.0, 3.7.1, 3.8.0 and 3.9.0. Must never change the value of an
 bounds.
 """
 
+import functools
 import inspect
 import math
 import sys
@@ -37,6 +38,21 @@ class _View:
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # bytes
 
+    @functools.cached_property
+    def bytes(self) -> int:
+        return math.prod(self.shape) * self.itemsize
+
+    @functools.cached_property
+    def dense(self) -> bool:
+        """Whether its elements fill a piece of memory, in whatever order."""
+        expected = self.itemsize
+        for stride, length in sorted(zip(self.strides, self.shape)):
+            if length != 1:
+                if stride != expected:
+                    return False
+                expected *= length
+        return True
+
     @classmethod
     def of(cls, name, tensor):
         storage = tensor.untyped_storage()
@@ -58,9 +74,12 @@ class _View:
         """Which addresses are those of elements of the view.
 
         Divides by the strides from the largest to the smallest: exact for every view whose rows
-        do not overlap, which all that PyTorch makes are.
+        do not overlap, which all that PyTorch makes are. Of a dense view it is every element's
+        address from the first to the last.
         """
         rest = addresses.astype(np.int64) - self.start
+        if self.dense:
+            return (rest >= 0) & (rest < self.bytes) & (rest % self.itemsize == 0)
         inside = np.full(rest.shape, all(self.shape))
         for axis in sorted(range(len(self.shape)), key=lambda i: -self.strides[i]):
             if self.strides[axis] == 0 or self.shape[axis] == 1:
@@ -216,7 +235,9 @@ class AddressCheck:
         for view in self._views:
             if not bad.any():
                 break
-            bad &= ~(view.near(addresses) & view.contains(addresses))
+            near = view.near(addresses)
+            if near.any():
+                bad &= ~(near & view.contains(addresses))
         if not bad.any():
             return mask
         self._report(kind, addresses, active, bad)

@@ -51,7 +51,9 @@ def install() -> None:
 
 
 def _is_bfloat16(value) -> bool:
-    return isinstance(value, interpreter.TensorHandle) and value.dtype.scalar == tl.bfloat16
+    return (
+        isinstance(value, interpreter.TensorHandle) and value.dtype.scalar.name == tl.bfloat16.name
+    )
 
 
 def _handle(bits: np.ndarray):

@@ -15,8 +15,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import psutil
-
 from autograder.worker import limits, runner, system
 from autograder.worker.isolation import Isolation
 
@@ -125,7 +123,6 @@ def _confine(isolation: Isolation, folder: Path, pipe: int) -> None:
 
 def _watch(pid: int, reader: "_Reader", deadline: float) -> tuple[str, int]:
     """Waits for the run to end by itself, or ends it: how, and the exit code or signal."""
-    tree = psutil.Process()
     next_look = time.monotonic() + POLL_SECONDS  # most runs have ended by then
     while True:
         reader.read(POLL_SECONDS)
@@ -143,10 +140,10 @@ def _watch(pid: int, reader: "_Reader", deadline: float) -> tuple[str, int]:
             return "printed_too_much", 0
         if now >= next_look:
             next_look = now + POLL_SECONDS
-            children = tree.children(recursive=True)
+            children = system.descendants()
             if len(children) > MAX_PROCESSES:
                 return "too_many_processes", 0
-            if sum(_own_bytes(child.pid) for child in children) > MAX_TREE_BYTES:
+            if sum(map(_own_bytes, children)) > MAX_TREE_BYTES:
                 return "too_much_memory", 0
 
 

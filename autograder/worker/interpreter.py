@@ -13,7 +13,7 @@ import triton
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
-from autograder.worker import bfloat16
+from autograder.worker import bfloat16, quicker
 
 # Names that the interpreter needs in a kernel's module. The second is no identifier: the language
 # must be among the module's values, also where the learner imports it under no name of its own.
@@ -27,6 +27,7 @@ def repair() -> bool:
     _source_read_once()
     _index_of_one_element()
     _no_borrowed_names()
+    quicker.install()
     bfloat16.install()
     return bfloat16.works()
 
@@ -44,8 +45,12 @@ def _language_patched_once() -> None:
     """
     patch = triton_interpreter._patch_lang
 
+    @functools.cache
+    def known_by(function):
+        return [m for m in function.__globals__.values() if m is tl or m is tl.core]
+
     def _patch_lang(function):
-        known = [m for m in function.__globals__.values() if m is tl or m is tl.core]
+        known = known_by(function)
         if known and not any(tl.core.is_builtin(module.load) for module in known):
             return triton_interpreter._LangPatchScope()
         return patch(function)

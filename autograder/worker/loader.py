@@ -10,6 +10,9 @@ import types
 from pathlib import Path
 
 MODULE = "submission"
+# (file, first line) → the tree of a function defined there, for the interpreter, which changes each
+# kernel's tree and compiles it again.
+definitions: dict[tuple[str, int], ast.FunctionDef] = {}
 
 
 def load(payload: dict, folder: Path):
@@ -25,5 +28,10 @@ def load(payload: dict, folder: Path):
         module.__file__ = str(path)
         body = ast.parse(cell["source"], filename=str(path)).body
         chosen = ast.Module([body[i] for i in cell["statements"]], type_ignores=[])
-        exec(compile(chosen, str(path), "exec"), module.__dict__)  # noqa: S102 - what it is for
+        code = compile(chosen, str(path), "exec")
+        for node in chosen.body:
+            if isinstance(node, ast.FunctionDef):
+                first = min(part.lineno for part in (node, *node.decorator_list))
+                definitions[str(path), first] = node
+        exec(code, module.__dict__)  # noqa: S102 - what it is for
     return module.__dict__[payload["function"]]

@@ -67,6 +67,9 @@ class RaceCheck:
     def _different_values(self, stores: list[_Access]) -> dict | None:
         """An address to which two programs write two values."""
         addresses, programs, index = _columns(stores)
+        in_order = np.sort(addresses)
+        if not (in_order[1:] == in_order[:-1]).any():
+            return None
         values = np.concatenate([a.values for a in stores])
         order = np.lexsort((values, programs, addresses))
         addresses, programs, values, index = (

@@ -5,14 +5,17 @@ only, through libc. Must never swallow an error: what the kernel refuses is an O
 """
 
 import ctypes
+import glob
 import os
 import time
+from pathlib import Path
 
 import psutil
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+KEEPS_CHILDREN = os.path.exists("/proc/thread-self/children")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -49,6 +52,25 @@ def open_to_inspection(yes: bool) -> None:
     Children inherit it. While it is off, /proc/self belongs to root.
     """
     prctl(PR_SET_DUMPABLE, int(yes))
+
+
+def descendants() -> list[int]:
+    """Descendants of this process, as far as the kernel tells while they come and go.
+
+    A look at every process of the machine takes milliseconds; few kernels make it necessary.
+    """
+    if not KEEPS_CHILDREN:
+        return [child.pid for child in psutil.Process().children(recursive=True)]
+    found, todo = [], [os.getpid()]
+    while todo:
+        for told in glob.glob(f"/proc/{todo.pop()}/task/*/children"):
+            try:
+                children = [int(pid) for pid in Path(told).read_text().split()]
+            except OSError:
+                continue  # ended meanwhile
+            found += children
+            todo += children
+    return found
 
 
 def kill(process: psutil.Process) -> None:

@@ -55,7 +55,7 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
             if message == b"D":
                 differentiation.prepare()
             guards.add(_fork_guard(control, layers, *fds))
-        orphans = _reap(guards)
+        orphans = _reap(guards, orphans)
     system.kill_descendants()
 
 
@@ -80,8 +80,9 @@ def _fork_guard(
         try:
             control.close()
             _guard(layers, arena_fd, run_fd, *memory_fd)
-        finally:
             os._exit(0)
+        finally:
+            os._exit(1)
     for fd in (arena_fd, run_fd, *memory_fd):
         os.close(fd)
     return pid
@@ -95,15 +96,19 @@ def _guard(layers: Isolation, arena_fd: int, run_fd: int, memory_fd: int = -1) -
         connection.send_bytes(json.dumps(outcome).encode())
 
 
-def _reap(guards: set[int]) -> bool:
+def _reap(guards: set[int], orphans: bool) -> bool:
     """Collects ended guards; a run that killed its guard leaves orphans, which are killed here.
 
+    Looks for them, which takes milliseconds, where there were some or a guard did not end well.
     Returns whether there were orphans: what they leave comes back here too.
     """
     try:
-        while pid := os.waitpid(-1, os.WNOHANG)[0]:
-            guards.discard(pid)
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            guards.discard(ended[0])
+            orphans |= ended[1] != 0
     except ChildProcessError:
+        return False
+    if not orphans:
         return False
     orphans = [child for child in psutil.Process().children() if child.pid not in guards]
     for orphan in orphans:
