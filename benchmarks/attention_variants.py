@@ -25,6 +25,7 @@ from autograder.bench.reference import kernel
 
 D = 128
 LENGTHS = (4096, 16384)
+ALLOWED = 2e-3
 LOG2_E = 1.4426950408889634
 
 
@@ -128,8 +129,10 @@ def _descriptor_kernel(
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     AHEAD: tl.constexpr,
+    SPECIALISED: tl.constexpr,
 ):
-    """One tile of queries. AHEAD: the next block's product stands before this block's softmax."""
+    """One tile of queries. AHEAD: the next block's product stands before this block's softmax.
+    SPECIALISED: some warps only load, and two groups of others share the tile."""
     first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_M
     head = tl.program_id(1) * N
     rows = first + tl.arange(0, BLOCK_M)
@@ -149,7 +152,7 @@ def _descriptor_kernel(
             m, l, acc = _attend(s, v, m, l, acc, scale, True, False, True)
             s = later
     else:
-        for start in range(0, full, BLOCK_N):
+        for start in tl.range(0, full, BLOCK_N, warp_specialize=SPECIALISED):
             k = k_desc.load([head + start, 0])
             v = v_desc.load([head + start, 0])
             m, l, acc = _attend(tl.dot(q, k.T), v, m, l, acc, scale, True, False, True)
@@ -177,7 +180,7 @@ def by_pointers(q, k, v, causal, mask_all=0, move_tile=0, folded=1, touched=0, *
     return out, made
 
 
-def by_descriptors(q, k, v, causal, tile=(128, 64), ahead=False, **options):
+def by_descriptors(q, k, v, causal, tile=(128, 64), ahead=False, specialised=False, **options):
     out = torch.empty_like(q)
     n = q.shape[2]
     described = [
@@ -186,7 +189,8 @@ def by_descriptors(q, k, v, causal, tile=(128, 64), ahead=False, **options):
     ]
     grid = (n // tile[0], q.shape[0] * q.shape[1])
     scale = D**-0.5 * LOG2_E
-    made = _descriptor_kernel[grid](*described, out, n, scale, D, causal, *tile, ahead, **options)
+    flags = (ahead, specialised)
+    made = _descriptor_kernel[grid](*described, out, n, scale, D, causal, *tile, *flags, **options)
     return out, made
 
 
@@ -232,6 +236,10 @@ VARIANTS = (
     ("attention_kernel, 4 warps", "tried", partial(by_the_course, **FOUR_WARPS)),
     ("descriptors, two programs an SM: 128 registers", "tried", partial(by_descriptors, maxnreg=128, **TWO)),
     ("descriptors, next product before the softmax", "tried", partial(by_descriptors, ahead=True, **THREE)),
+    ("descriptors, warps specialised, 2 stages", "tried", partial(by_descriptors, specialised=True, num_warps=4, num_stages=2)),
+    ("descriptors, warps specialised, 3 stages", "tried", partial(by_descriptors, specialised=True, num_warps=4, num_stages=3)),
+    ("descriptors, warps specialised, tile 128 x 128", "tried", partial(by_descriptors, specialised=True, tile=(128, 128), num_warps=4, num_stages=2)),
+    ("hopper_kernel, blocks of 32 keys, 4 stages", "tried", partial(by_two_tiles, tile=(128, 32), num_warps=8, num_stages=4)),
     ("hopper_kernel, tiles of 64, 4 warps, 2 stages", "tried", partial(by_two_tiles, tile=(64, 64), num_warps=4, num_stages=2)),
 )  # fmt: skip
 
@@ -240,17 +248,25 @@ def measure(n: int, causal: bool) -> list[dict]:
     q, k, v = inputs(D, n, 3)
     cudnn = partial(library, SDPBackend.CUDNN_ATTENTION, q, k, v, causal)
     flash = partial(library, SDPBackend.FLASH_ATTENTION, q, k, v, causal)
-    calls, facts = {"SDPA cuDNN": cudnn, "SDPA flash": flash}, {}
+    calls, facts, failed = {"SDPA cuDNN": cudnn, "SDPA flash": flash}, {}, {}
     for name, kind, launch in VARIANTS:
         if (causal and launch.keywords.get("ahead")) or (kind == "tried" and n > min(LENGTHS)):
             continue  # the loop of `ahead` has no last block of its own
-        out, made = launch(q, k, v, causal)
+        try:
+            out, made = launch(q, k, v, causal)
+        except RuntimeError as error:  # the compiler gave up: recorded, and shown as such
+            failed[name] = {"kind": kind, "failed": str(error).strip().splitlines()[0][:200]}
+            continue
+        error = relative_error(out, q, k, v, causal)
+        if kind == "tried" and not error <= ALLOWED:
+            failed[name] = {"kind": kind, "failed": f"wrong: relative error {error}"}
+            continue
         facts[name] = {
             "kind": kind,
             "registers": made.n_regs,
             "spills": made.n_spills,
             "shared": made.metadata.shared,
-            "relative_error": relative_error(out, q, k, v, causal),
+            "relative_error": error,
         }
         calls[name] = partial(launch, q, k, v, causal)
     timings = interleaved(calls, **TIMING)
@@ -268,6 +284,7 @@ def measure(n: int, causal: bool) -> list[dict]:
         }
         for name, timing in timings.items()
     ]
+    rows += [{"N": n, "causal": causal, "variant": name, **row} for name, row in failed.items()]
     print(*rows, sep="\n", flush=True)
     return rows
 
@@ -279,7 +296,7 @@ def main() -> None:
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         sys.exit("attention_variants: no Hopper GPU found")
     rows = [row for n in LENGTHS for causal in (False, True) for row in measure(n, causal)]
-    if any(row.get("relative_error", 0) > 2e-3 for row in rows):
+    if not all(row.get("relative_error", 0) <= ALLOWED for row in rows):
         sys.exit("attention_variants: a kernel is wrong; nothing was recorded")
     write(output, rows, dtype="float16", D=D, timer="do_bench, median of 3 medians")
 

@@ -1,10 +1,10 @@
 """A small Transformer whose linear layers and attention are the course's own kernels.
 
-    python examples/transformer.py [--steps N] [--width W] [--layers L] [--length T] [--batch B]
+    python examples/transformer.py [--steps N] [--width W] [--heads H] [--layers L] [--length T] [--batch B]
 
 It is trained beside the same model with PyTorch's layers: same weights at the start, same data, same
-optimiser. The two loss curves must agree. The task is made here: repeat a random sequence of letters, which
-takes attention to solve. Without a GPU everything runs in the interpreter, so keep it tiny there.
+optimiser. The two loss curves must agree. The task is made here: go on with a random word that is said again
+and again, which takes attention to solve. Without a GPU everything runs in the interpreter, so keep it tiny there.
 """
 
 import argparse
@@ -15,35 +15,39 @@ from kernels import load_solution
 from torch import nn
 
 LETTERS = 16
-HEADS = 2
 TOLERANCE = 0.02  # of a loss; TF32 and float16 products round differently from the library's
 
 
 class _Product(torch.autograd.Function):
-    """x @ w.T with our kernel, and its two gradients, which are matrix products as well."""
+    """x @ w.T by one of our kernels, and its two gradients, which are matrix products as well."""
 
     @staticmethod
-    def forward(ctx, x, w):
+    def forward(ctx, x, w, matmul):
         ctx.save_for_backward(x, w)
-        return load_solution("triton_matmul")(x, w.T)
+        ctx.matmul = matmul
+        return matmul(x, w.T)
 
     @staticmethod
     def backward(ctx, dy):
         x, w = ctx.saved_tensors
-        matmul = load_solution("triton_matmul")
-        return matmul(dy, w), matmul(dy.T, x)
+        return ctx.matmul(dy, w), ctx.matmul(dy.T, x), None
+
+
+def as_computed(x: torch.Tensor) -> torch.Tensor:
+    """x in the type of `torch.autocast` where that is on, as PyTorch's own layers take it."""
+    kind = x.device.type
+    return x.to(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else x
 
 
 class OurLinear(nn.Linear):
     """A linear layer whose products are ours; the bias is added by PyTorch."""
 
+    matmul = "triton_matmul"
+
     def forward(self, x):
-        return (
-            _Product.apply(x.reshape(-1, self.in_features), self.weight).view(
-                *x.shape[:-1], self.out_features
-            )
-            + self.bias
-        )
+        rows, weight, bias = map(as_computed, (x.flatten(0, -2), self.weight, self.bias))
+        y = _Product.apply(rows, weight, load_solution(self.matmul)) + bias
+        return y.view(*x.shape[:-1], self.out_features)
 
 
 def library_attention(q, k, v):
@@ -57,8 +61,9 @@ def our_attention(q, k, v):
 class Block(nn.Module):
     """Causal attention and a feed-forward layer, each behind a norm and beside a residual."""
 
-    def __init__(self, width: int, linear, attention):
+    def __init__(self, width: int, heads: int, linear, attention):
         super().__init__()
+        self.heads = heads
         self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
         self.qkv, self.out = linear(width, 3 * width), linear(width, width)
         self.up, self.down = linear(width, 4 * width), linear(4 * width, width)
@@ -66,7 +71,7 @@ class Block(nn.Module):
 
     def forward(self, x):
         B, T, W = x.shape
-        qkv = self.qkv(self.norms[0](x)).view(B, T, 3, HEADS, W // HEADS)
+        qkv = self.qkv(self.norms[0](x)).view(B, T, 3, self.heads, W // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # views: the kernel takes their strides
         x = x + self.out(self.attention(q, k, v).transpose(1, 2).reshape(B, T, W))
         return x + self.down(F.gelu(self.up(self.norms[1](x))))
@@ -75,10 +80,12 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """Letters in, scores of the next letter out."""
 
-    def __init__(self, width: int, layers: int, length: int, linear, attention):
+    def __init__(self, width: int, heads: int, layers: int, length: int, linear, attention):
         super().__init__()
         self.letters, self.places = nn.Embedding(LETTERS, width), nn.Embedding(length, width)
-        self.blocks = nn.Sequential(*(Block(width, linear, attention) for _ in range(layers)))
+        self.blocks = nn.Sequential(
+            *(Block(width, heads, linear, attention) for _ in range(layers))
+        )
         self.norm, self.head = nn.LayerNorm(width), linear(width, LETTERS)
 
     def forward(self, tokens):
@@ -86,42 +93,41 @@ class Transformer(nn.Module):
         return self.head(self.norm(self.blocks(self.letters(tokens) + self.places(places))))
 
 
-def batches(batch: int, length: int, steps: int, device):
-    """Sequences whose second half repeats the first."""
+def batches(batch: int, length: int, steps: int, device, word: int):
+    """Sequences that say one random word of `word` letters again and again."""
     generator = torch.Generator().manual_seed(1)
     for _ in range(steps):
-        half = torch.randint(LETTERS, (batch, -(-(length + 1) // 2)), generator=generator)
-        yield torch.cat([half, half], dim=1)[:, : length + 1].to(device)
+        words = torch.randint(LETTERS, (batch, word), generator=generator)
+        yield words.repeat(1, -(-(length + 1) // word))[:, : length + 1].to(device)
 
 
-def train(model, data) -> list[float]:
-    """The loss of each step."""
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    losses = []
+def train(model, data, rate: float = 3e-3):
+    """Yields the loss of each step."""
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
     for tokens in data:
         scores = model(tokens[:, :-1])
         loss = F.cross_entropy(scores.reshape(-1, LETTERS), tokens[:, 1:].reshape(-1))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        losses.append(loss.item())
-    return losses
+        yield loss.item()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, default in (("steps", 3), ("width", 32), ("layers", 1), ("length", 16), ("batch", 2)):
+    sizes = {"steps": 3, "width": 32, "heads": 2, "layers": 1, "length": 16, "batch": 2}
+    for name, default in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    curves, weights = [], None
+    curves = []
     for linear, attention in ((nn.Linear, library_attention), (OurLinear, our_attention)):
-        torch.manual_seed(0)
-        model = Transformer(given.width, given.layers, given.length, linear, attention).to(device)
-        weights = weights or {k: v.clone() for k, v in model.state_dict().items()}
-        model.load_state_dict(weights)
-        curves.append(train(model, batches(given.batch, given.length, given.steps, device)))
+        torch.manual_seed(0)  # the same weights for both
+        sizes = (given.width, given.heads, given.layers, given.length)
+        model = Transformer(*sizes, linear, attention).to(device)
+        data = batches(given.batch, given.length, given.steps, device, word=given.length // 2)
+        curves.append(list(train(model, data)))
     print("step  PyTorch  our kernels")
     for step, (theirs, ours) in enumerate(zip(*curves), 1):
         print(f"{step:4} {theirs:8.4f} {ours:12.4f}", flush=True)

@@ -508,7 +508,7 @@ def first_blocks(
     if CAUSAL:
         visible = tl.minimum(first + tl.arange(0, BLOCK_M) + (Nk - Nq + 1), Nk)
         end = tl.minimum(first + BLOCK_M + (Nk - Nq), Nk)
-    for start in tl.range(full, end, BLOCK_N, num_stages=2):
+    for start in tl.range(full, end, BLOCK_N, num_stages=1):
         k = k_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
         v = v_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
         keys = start + tl.arange(0, BLOCK_N)
@@ -563,9 +563,9 @@ def hopper_kernel(
     )  # fmt: skip
     for start in range(0, full, BLOCK_N):
         k = k_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
-        v = v_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
         s0 = tl.dot(q0, k.T)
         s1 = tl.dot(q1, k.T)
+        v = v_desc.load([batch, kv_head, start, 0]).reshape(BLOCK_N, D)
         m0, l0, acc0 = attend_block(s0, v, m0, l0, acc0, 0, 0, scale, MASKED=False)
         m1, l1, acc1 = attend_block(s1, v, m1, l1, acc1, 0, 0, scale, MASKED=False)
     out_ptr += (batch.to(tl.int64) * H + head) * Nq * D
@@ -625,6 +625,8 @@ def flash_attention(q, k, v, causal=False, scale=None):
     block_m, block_n, warps, stages = TILES[q.element_size(), D]
     if target_of(q)[0] == "hip":  # AMD: twice the threads in a warp, and 64 KB of shared memory
         warps, stages = 4, 2
+        if q.element_size() == 4:
+            block_m = 64
     # H and B stay below 65,535, which is where the second and third axis of a grid stop.
     grid = (triton.cdiv(Nq, block_m), H, B)
     sizes = (H, Nq, Nk, H // Hkv, scale * LOG2_E)

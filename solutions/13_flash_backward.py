@@ -623,16 +623,14 @@ def forward_tiles(D, itemsize):
 
 def key_tiles(D, itemsize):
     if itemsize == 4:
-        return {"BLOCK_M": 32, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2}
+        return {"BLOCK_M": 16 if D == 128 else 32, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2}
     return {"BLOCK_M": 32, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2}
 
 
 def query_tiles(D, itemsize):
     if itemsize == 4:
-        return {"BLOCK_M": 32, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2}
-    if D == 128:
-        return {"BLOCK_M": 128, "BLOCK_N": 32, "num_warps": 8, "num_stages": 2}
-    return {"BLOCK_M": 128, "BLOCK_N": 64, "num_warps": 8, "num_stages": 2}
+        return {"BLOCK_M": 32, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2 if D == 128 else 3}
+    return {"BLOCK_M": 128, "BLOCK_N": 64 if D == 64 else 32, "num_warps": 8, "num_stages": 2}
 
 
 def with_dense_rows(x):

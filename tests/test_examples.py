@@ -1,5 +1,6 @@
 """The examples: several ranks joined by gloo, and a Transformer made of the course's kernels."""
 
+import json
 import os
 import subprocess
 import sys
@@ -35,3 +36,26 @@ def test_a_transformer_of_our_kernels_learns_as_pytorchs_does():
     assert [row[0] for row in rows] == ["1", "2", "3"]
     assert all(abs(float(theirs) - float(ours)) < 1e-3 for _, theirs, ours in rows)
     assert len({ours for _, _, ours in rows}) == 3  # it does train
+
+
+def test_the_capstone_benchmark_trains_ours_and_pytorchs_in_16_bits():
+    """At toy size, in the interpreter: half the bits move a loss, and ours no more than PyTorch's."""
+    code = f"""
+import json, sys
+sys.path.insert(0, {str(course.ROOT / "benchmarks")!r})
+import torch
+import capstone
+sizes = {{"width": 32, "heads": 2, "layers": 1, "length": 16, "batch": 2, "word": 4}}
+rows = capstone.compared(capstone.RUNS, sizes, 4, 1, torch.device("cpu"), torch.float16)
+print(json.dumps(rows))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=280
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout.splitlines()[-1])
+    assert [row["run"] for row in rows][0::3] == ["PyTorch", "PyTorch in float32"]
+    assert [row["largest_difference"] == 0 for row in rows] == [True, False, False, False]
+    for row in rows:
+        assert len(row["losses"]) == 4 and row["largest_difference"] < 0.01
+        assert row["tokens_per_second"] == pytest.approx(32e3 / row["ms"], rel=0.01)
