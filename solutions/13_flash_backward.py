@@ -611,26 +611,42 @@ def query_gradient_kernel(
 LOG2_E = 1.4426950408889634
 
 
-# Tiles and warps of the three kernels that multiply, by head dimension and bytes per number. The
+def on_hopper(x):
+    """Whether x lies on an H100 or its like, whose programs have more shared memory to themselves."""
+    if x.device.type == "cpu":
+        return False
+    target = triton.runtime.driver.active.get_current_target()
+    return (target.backend, target.arch) == ("cuda", 90)
+
+
+# Tiles, warps and stages of the three kernels that multiply, by head dimension and bytes per number. The
 # accumulators of a program, with the tiles beside them, must fit the registers of its threads.
-def forward_tiles(D, itemsize):
+def tiles(block_m, block_n, warps, stages):
+    return {"BLOCK_M": block_m, "BLOCK_N": block_n, "num_warps": warps, "num_stages": stages}
+
+
+def forward_tiles(D, itemsize, hopper):
     if itemsize == 4:
-        return {"BLOCK_M": 64, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2}
+        return tiles(64, 32, 4, 2)
     if D == 128:
-        return {"BLOCK_M": 128, "BLOCK_N": 32, "num_warps": 8, "num_stages": 2}
-    return {"BLOCK_M": 128, "BLOCK_N": 64, "num_warps": 8 if D == 64 else 4, "num_stages": 3}
+        return tiles(128, 64, 8, 3) if hopper else tiles(128, 32, 8, 2)
+    return tiles(128, 64, 8 if D == 64 else 4, 3)
 
 
-def key_tiles(D, itemsize):
+def key_tiles(D, itemsize, hopper):
     if itemsize == 4:
-        return {"BLOCK_M": 16 if D == 128 else 32, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2}
-    return {"BLOCK_M": 32, "BLOCK_N": 64, "num_warps": 4, "num_stages": 2}
+        return tiles(16 if D == 128 else 32, 32, 4, 2)
+    if hopper and D >= 64:
+        return tiles(32 if D == 128 else 64, 64, 4, 3)
+    return tiles(32, 64, 4, 2)
 
 
-def query_tiles(D, itemsize):
+def query_tiles(D, itemsize, hopper):
     if itemsize == 4:
-        return {"BLOCK_M": 32, "BLOCK_N": 32, "num_warps": 4, "num_stages": 2 if D == 128 else 3}
-    return {"BLOCK_M": 128, "BLOCK_N": 64 if D == 64 else 32, "num_warps": 8, "num_stages": 2}
+        return tiles(32, 32, 4, 2 if D == 128 else 3)
+    if hopper and D >= 64:
+        return tiles(128, 64, 8, 3) if D == 128 else tiles(64, 64, 4, 3)
+    return tiles(128, 64 if D == 64 else 32, 8, 2)
 
 
 def with_dense_rows(x):
@@ -645,11 +661,11 @@ def attention_forward(q, k, v, causal, scale):
     Hkv, Nk = k.shape[1:3]
     out = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
     lse = torch.empty((B, H, Nq), device=q.device, dtype=torch.float32)
-    tiles = forward_tiles(D, q.element_size())
-    grid = (triton.cdiv(Nq, tiles["BLOCK_M"]), H, B)
+    options = forward_tiles(D, q.element_size(), on_hopper(q))
+    grid = (triton.cdiv(Nq, options["BLOCK_M"]), H, B)
     sizes = (H, Nq, Nk, H // Hkv, scale * LOG2_E)
     strides = [s for x in (q, k, v) for s in x.stride()[:3]]
-    forward_kernel[grid](q, k, v, out, lse, *sizes, *strides, D=D, CAUSAL=causal, **tiles)
+    forward_kernel[grid](q, k, v, out, lse, *sizes, *strides, D=D, CAUSAL=causal, **options)
     return out, lse
 
 
@@ -658,12 +674,12 @@ def key_gradients(q, k, v, dout, lse, delta, causal, scale):
     B, H, Nq, D = q.shape
     Hkv, Nk = k.shape[1:3]
     dk, dv = (torch.empty((B, Hkv, Nk, D), device=k.device, dtype=k.dtype) for _ in range(2))
-    tiles = key_tiles(D, q.element_size())
-    grid = (triton.cdiv(Nk, tiles["BLOCK_N"]), Hkv, B)
+    options = key_tiles(D, q.element_size(), on_hopper(q))
+    grid = (triton.cdiv(Nk, options["BLOCK_N"]), Hkv, B)
     sizes = (H, Nq, Nk, H // Hkv, scale, scale * LOG2_E)
     strides = [s for x in (q, k, v, dout) for s in x.stride()[:3]]
     key_gradients_kernel[grid](
-        q, k, v, dout, lse, delta, dk, dv, *sizes, *strides, D=D, CAUSAL=causal, **tiles
+        q, k, v, dout, lse, delta, dk, dv, *sizes, *strides, D=D, CAUSAL=causal, **options
     )
     return dk, dv
 
@@ -673,12 +689,12 @@ def query_gradient(q, k, v, dout, lse, delta, causal, scale):
     B, H, Nq, D = q.shape
     Hkv, Nk = k.shape[1:3]
     dq = torch.empty((B, H, Nq, D), device=q.device, dtype=q.dtype)
-    tiles = query_tiles(D, q.element_size())
-    grid = (triton.cdiv(Nq, tiles["BLOCK_M"]), H, B)
+    options = query_tiles(D, q.element_size(), on_hopper(q))
+    grid = (triton.cdiv(Nq, options["BLOCK_M"]), H, B)
     sizes = (H, Nq, Nk, H // Hkv, scale, scale * LOG2_E)
     strides = [s for x in (q, k, v, dout) for s in x.stride()[:3]]
     query_gradient_kernel[grid](
-        q, k, v, dout, lse, delta, dq, *sizes, *strides, D=D, CAUSAL=causal, **tiles
+        q, k, v, dout, lse, delta, dq, *sizes, *strides, D=D, CAUSAL=causal, **options
     )
     return dq
 
