@@ -58,4 +58,4 @@ print(json.dumps(rows))
     assert [row["largest_difference"] == 0 for row in rows] == [True, False, False, False]
     for row in rows:
         assert len(row["losses"]) == 4 and row["largest_difference"] < 0.01
-        assert row["tokens_per_second"] == pytest.approx(32e3 / row["ms"], rel=0.01)
+        assert row["tokens_per_second"] == pytest.approx(32e3 / row["ms"], rel=0.01, abs=1)
