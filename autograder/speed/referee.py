@@ -40,7 +40,7 @@ from autograder.speed import answers
 from autograder.speed.workloads import Workload
 
 ROUNDS = (5, 6, 7)  # how many there are is drawn, so that nobody can wait for the last one
-PROFILED_ROUNDS = 2  # of them, which have one more turn that a profiler watches
+PROFILED_TURNS = 2  # after the rounds
 HANDSHAKE = 150e-6  # seconds that may be taken off a turn because an empty one takes them, too
 TURN_SECONDS = 8e-3  # so that a jitter of microseconds does not show
 FEWEST, MOST = 8, 64  # calls of a turn
@@ -170,20 +170,19 @@ class Referee:
         """All rounds; a turn may take `seconds`. Raises Gone or Wrong."""
         self._contestant(1, seconds)
         rounds = self._random.choice(ROUNDS)
-        watched = self._random.sample(range(rounds), PROFILED_ROUNDS)
         for done in range(rounds):
             tick(done, rounds)
             empty, _ = self._contestant(0, seconds)
-            handshake = min(empty, HANDSHAKE)
             taken, by_events = self._contestant(self.many, seconds)
-            measured.calls.append((taken - handshake) / self.many)
+            measured.calls.append((taken - min(empty, HANDSHAKE)) / self.many)
             measured.events.append(by_events / self.many)
-            if done in watched:
-                taken, _ = self._contestant(self.many, seconds, profiled=True)
-                measured.profiled.append((taken - handshake) / self.many)
             measured.reference.append(self._own_turns(self.reference))
             with_copy, without = (self._own_turns(self.library, c) for c in (True, False))
             measured.copies.append(with_copy - without)
+        # Last, since a process that has been profiled stays slower.
+        for _ in range(PROFILED_TURNS):
+            taken, _ = self._contestant(self.many, seconds, profiled=True)
+            measured.profiled.append(taken / self.many)
         tick(rounds, rounds)
 
     def stop(self) -> None:
