@@ -243,7 +243,7 @@ _FAMILIES = (
 
 
 def variants(d: int) -> list[Variant]:
-    """All of a head dimension. The first of each part is the chapter's own."""
+    """All of a head dimension. The first of each part is the chapter's own, but for its tiles on Hopper."""
     return [
         Variant(part, kind, launch, *config, more)
         for launch, part, kind, more, configs in _FAMILIES
