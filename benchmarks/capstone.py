@@ -49,10 +49,9 @@ def trained(name, linear, attention, autocast, sizes, steps, warm, device, dtype
     model = transformer.Transformer(*shape, linear, attention).to(device)
     data = transformer.batches(sizes["batch"], sizes["length"], steps, device, sizes["word"])
     losses, ends = [], []
-    with torch.autocast(device.type, dtype, enabled=autocast):
-        for loss in transformer.train(model, data, RATE):
-            losses.append(loss)
-            ends.append(time.perf_counter())
+    for loss in transformer.train(model, data, RATE, dtype if autocast else None):
+        losses.append(loss)
+        ends.append(time.perf_counter())
     ms = 1e3 * statistics.median(b - a for a, b in zip(ends[warm:], ends[warm + 1 :]))
     return {
         "run": name,

@@ -101,12 +101,14 @@ def batches(batch: int, length: int, steps: int, device, word: int):
         yield words.repeat(1, -(-(length + 1) // word))[:, : length + 1].to(device)
 
 
-def train(model, data, rate: float = 3e-3):
-    """Yields the loss of each step."""
+def train(model, data, rate: float = 3e-3, dtype: torch.dtype | None = None):
+    """Yields the loss of each step. With `dtype` the forward pass is under `torch.autocast`."""
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate)
     for tokens in data:
-        scores = model(tokens[:, :-1])
-        loss = F.cross_entropy(scores.reshape(-1, LETTERS), tokens[:, 1:].reshape(-1))
+        # Entered anew for each step: autocast keeps what it has converted of a weight until it is left.
+        with torch.autocast(tokens.device.type, dtype, enabled=dtype is not None):
+            scores = model(tokens[:, :-1])
+            loss = F.cross_entropy(scores.reshape(-1, LETTERS), tokens[:, 1:].reshape(-1))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
