@@ -3,43 +3,25 @@
 The referee itself needs a GPU. What it hands to the verdict is made up here.
 """
 
+import math
 import multiprocessing
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from corpus_files import CORPUS
 
-from autograder import course
+from autograder import course, formats
 from autograder.account import Contest, parse_contest
 from autograder.gpu import has_gpu
 from autograder.speed import judging, lock
+from autograder.speed.layout import lay_out
+from autograder.speed.measured import Measured
 from autograder.speed.workloads import COPY, WORKLOADS
 from autograder.submission import read
 
 MATMUL = WORKLOADS["triton_matmul"]
 GPU = "NVIDIA H200"
-
-
-@dataclass
-class Times:
-    """As referee.Measured, which cannot be imported without torch's CUDA parts being looked at."""
-
-    calls: list[float]
-    reference: list[float]
-    events: list[float] = field(default_factory=list)
-    profiled: list[float] = field(default_factory=list)
-    alone: float = 4e-4
-    after: float = 4e-4
-    copy: float = 0.0
-    reference_bytes: int = MATMUL.bytes
-    first_call_s: float = 1.5
-    bandwidth: float = 4e12
-    product_rate: float = 9e14
-
-    def __post_init__(self):
-        self.events = self.events or list(self.calls)
-        self.profiled = self.profiled or [call + 4e-5 for call in self.calls[:2]]
 
 
 OWN = Contest("call", None, None, ("matmul_kernel",), ("matmul_kernel",), 0.0)
@@ -50,9 +32,25 @@ def judged(times, threshold=0.5, workload=MATMUL):
     return judging.judge(workload, times, found), found
 
 
+def measured(calls, reference, **more):
+    """Measured times of a GPU that is free and steady, of which `more` says what is not."""
+    usual = {
+        "events": list(calls),
+        "profiled": [call + 4e-5 for call in calls[:2]],
+        "copies": [0.0],
+        "alone": 4e-4,
+        "after": 4e-4,
+        "reference_bytes": MATMUL.bytes,
+        "first_call_s": 1.5,
+        "bandwidth": 4e12,
+        "product_rate": 9e14,
+    }
+    return Measured(list(calls), reference=list(reference), **{**usual, **more})
+
+
 def steady(share, rounds=5):
     """Times of a kernel with that share of the library's speed."""
-    return Times([4e-4 / share] * rounds, [4e-4] * rounds)
+    return measured([4e-4 / share] * rounds, [4e-4] * rounds)
 
 
 # --- what is timed --------------------------------------------------------------------------------
@@ -81,6 +79,19 @@ def test_only_steps_that_need_tensor_cores_have_no_threshold_without_them():
     assert not WORKLOADS["ieee_matmul"].tensor_cores
 
 
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("calls", [8, 17, 64])
+def test_every_call_of_a_turn_has_inputs_and_places_of_its_own(name, calls):
+    layout = lay_out(WORKLOADS[name], calls)
+    pools = [len(pool) for pool in layout.pools]
+    assert (pools[0] if len(pools) == 1 else pools[0] * pools[1]) >= calls
+    assert len(layout.slots) == calls
+    places = [place for row in (*layout.pools, *layout.slots) for place in row]
+    ends = [p.start + math.prod(p.shape) * formats.itemsize(p.dtype) for p in places]
+    starts = sorted(place.start for place in places)[1:]
+    assert all(end <= start for end, start in zip(sorted(ends), [*starts, layout.size]))
+
+
 # --- the verdict ----------------------------------------------------------------------------------
 
 
@@ -105,14 +116,14 @@ def test_performance_has_the_fields_of_the_contract_from_the_measured_times():
 
 def test_what_the_copy_of_a_result_takes_is_not_the_kernels_time():
     times = steady(0.5)
-    times.copy = 4e-4
+    times.copies = [4e-4]
     assert judged(times)[1]["ratio"] == 1.0
 
 
 def test_a_step_that_moves_bytes_is_compared_by_the_byte():
     workload = WORKLOADS["row_max"]
     R, C = workload.operands[0]
-    times = Times([2e-4] * 5, [4e-4] * 5, reference_bytes=2 * 2 * R * C)
+    times = measured([2e-4] * 5, [4e-4] * 5, reference_bytes=2 * 2 * R * C)
     found = judging.performance(workload, times, OWN, GPU, 0.5)
     # Half the time of a copy, for a little more than half of its bytes.
     assert found["ratio"] == pytest.approx(1.0, rel=1e-3)
@@ -136,13 +147,13 @@ def test_other_work_where_a_profiler_watches_is_refused():
 
 
 def test_faster_than_the_gpu_can_be_is_refused():
-    check, _ = judged(Times([1e-4] * 5, [4e-4] * 5))
+    check, _ = judged(measured([1e-4] * 5, [4e-4] * 5))
     assert check.status == "refused"
     assert "needs" in check.message and "cannot be believed" in check.message
 
 
 def test_a_library_that_is_slow_only_beside_the_submission_is_refused_and_gives_no_advantage():
-    times = Times([4e-4] * 5, [6e-4] * 5)
+    times = measured([4e-4] * 5, [6e-4] * 5)
     check, found = judged(times)
     assert check.status == "refused"
     assert "goes on when its call has ended" in check.message
@@ -150,18 +161,18 @@ def test_a_library_that_is_slow_only_beside_the_submission_is_refused_and_gives_
 
 
 def test_a_library_that_stays_slow_afterwards_means_that_somebody_else_uses_the_gpu():
-    times = Times([6e-4] * 5, [6e-4] * 5, after=6e-4)
+    times = measured([6e-4] * 5, [6e-4] * 5, after=6e-4)
     check, _ = judged(times)
     assert check.status == "not_measured"
     assert "somebody else uses this GPU" in check.message
 
 
 def test_an_unsteady_library_around_the_threshold_is_too_noisy_and_an_unsteady_kernel_is_not():
-    times = Times([6e-4] * 6, [2e-4, 2e-4, 3e-4, 3e-4, 4e-4, 4e-4])
+    times = measured([6e-4] * 6, [2e-4, 2e-4, 3e-4, 3e-4, 4e-4, 4e-4])
     check, _ = judged(times, threshold=0.5)
     assert check.status == "not_measured"
     assert "too noisy" in check.message
-    times = Times([4e-4, 4e-4, 6e-4, 9e-4, 9e-4, 9e-4], [4e-4] * 6)
+    times = measured([4e-4, 4e-4, 6e-4, 9e-4, 9e-4, 9e-4], [4e-4] * 6)
     assert judged(times, threshold=0.5)[0].status == "passed"
 
 

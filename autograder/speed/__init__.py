@@ -2,5 +2,5 @@
 
 `workloads` says what is timed and which share of the library is asked for, `referee` measures,
 `answers` decides whether timed results are right, `judging` makes the verdict, `grade` does it all
-for one step. Nothing here runs learner code. Only `workloads` may be imported without torch.
+for one step. Nothing here runs learner code. Only `referee`, `answers`, `gpu_limits` and `grade` import torch.
 """

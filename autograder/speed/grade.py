@@ -15,7 +15,8 @@ from autograder.gpu import gpu_name
 from autograder.result import Check
 from autograder.sandbox import Outcome, Sandbox
 from autograder.speed import judging, lock
-from autograder.speed.referee import Gone, Measured, Referee, Wrong
+from autograder.speed.measured import Measured
+from autograder.speed.referee import Gone, Referee, Wrong
 from autograder.speed.workloads import WORKLOADS
 from autograder.submission import Submission
 from autograder.verdict import Evidence, Judge

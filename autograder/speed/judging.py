@@ -9,6 +9,7 @@ import statistics
 
 from autograder.account import Contest
 from autograder.result import Check
+from autograder.speed.measured import Measured
 from autograder.speed.workloads import Workload
 
 CLOCKS = 0.25  # by which the contestant's clock may differ from the referee's
@@ -32,8 +33,10 @@ def foreign_kernel(contest: Contest, allowed: frozenset[str]) -> str:
     return ""
 
 
-def performance(workload: Workload, measured, contest: Contest, gpu: str, threshold: float) -> dict:
-    """What a report shows. `measured` is referee.Measured; a threshold of 0 means that there is none."""
+def performance(
+    workload: Workload, measured: Measured, contest: Contest, gpu: str, threshold: float
+) -> dict:
+    """What a report shows. A threshold of 0 means that there is none."""
     ms, ratios = _call_ms(measured), _ratios(measured, workload)
     reference_ms = 1e3 * statistics.median(_reference(measured))
     ratio = statistics.median(ratios)
@@ -65,7 +68,7 @@ def performance(workload: Workload, measured, contest: Contest, gpu: str, thresh
     return {"shape": workload.shape, **rounded, "passed": ratio >= threshold}
 
 
-def judge(workload: Workload, measured, found: dict) -> Check:
+def judge(workload: Workload, measured: Measured, found: dict) -> Check:
     """The check of a timing whose results were right and whose kernels are the learner's own."""
     clocks = statistics.median(measured.events) / statistics.median(measured.calls)
     least = _least_seconds(workload, measured)
@@ -110,18 +113,18 @@ def judge(workload: Workload, measured, found: dict) -> Check:
     return Check("speed", "speed", "failed", "Right, and slower than the threshold asks for.")
 
 
-def _call_ms(measured) -> float:
+def _call_ms(measured: Measured) -> float:
     return 1e3 * max(1e-9, statistics.median(measured.calls) - measured.copy)
 
 
-def _reference(measured) -> list[float]:
+def _reference(measured: Measured) -> list[float]:
     """The reference's seconds, round by round: no more than it takes alone, or who slows it down
     would gain by it."""
     most = DRIFT * max(measured.alone, measured.after)
     return [min(seconds, most) for seconds in measured.reference]
 
 
-def _ratios(measured, workload: Workload) -> list[float]:
+def _ratios(measured: Measured, workload: Workload) -> list[float]:
     """The share of the reference's speed, round by round: of its bytes a second, or calls a second."""
     more = workload.bytes / measured.reference_bytes
     return [
@@ -136,7 +139,7 @@ def _spread(seconds: list[float]) -> float:
     return (high - low) / median
 
 
-def _least_seconds(workload: Workload, measured) -> float:
+def _least_seconds(workload: Workload, measured: Measured) -> float:
     moving = workload.bytes / measured.bandwidth
     computing = workload.flops / measured.product_rate
     return max(moving, computing) / FASTER

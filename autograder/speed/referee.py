@@ -1,17 +1,19 @@
 """Measures: the referee's turns with a contestant and with the library, on memory and a clock of its own.
 
-In a turn the inputs are drawn afresh, the contestant is told a secret order of them, and the clock runs
-from then until it says that it is done. A draw that takes longer than with the GPU to itself counts as
-well: a GPU works for one process at a time, and who computes meanwhile delays it. At once the results are taken away, in another secret order,
-and every one is compared. The time of a call is the slope between an empty turn and one of many calls,
-so that what a turn costs beside its calls drops out; not more than a handshake can take, or work could
-be hidden in turns that do not count. The library has its turns in between, with and without the copy
-of its results that a contestant has to make: the difference is what that copy costs.
+In a turn the inputs are drawn afresh, the contestant is told a secret order of them, and the clock
+runs from then until it says that it is done. A draw that takes longer than with the GPU to itself
+counts as well: a GPU works for one process at a time, and who computes meanwhile delays it. At once
+the results are taken away, in another secret order, and every one is compared.
+
+The time of a call is the slope between an empty turn and one of many calls, so that what a turn costs
+beside its calls drops out; not more than a handshake can take, or work could be hidden in turns that
+do not count. The library has its turns in between, with and without the copy of its results that a
+contestant has to make: the difference is what that copy costs.
+
 Must never run learner code, and never count a call whose result was not looked at.
 """
 
 import contextlib
-import math
 import os
 import secrets
 import statistics
@@ -19,12 +21,10 @@ import struct
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 import torch
 
-from autograder import formats
-from autograder.device_memory import DeviceMemory, Place
+from autograder.device_memory import DeviceMemory
 from autograder.shared import (
     CALLS,
     DONE,
@@ -36,19 +36,16 @@ from autograder.shared import (
     STOP,
     TURN,
 )
-from autograder.speed import answers
+from autograder.speed import answers, gpu_limits
+from autograder.speed.layout import lay_out
+from autograder.speed.measured import Measured
 from autograder.speed.workloads import Workload
 
 ROUNDS = (5, 6, 7)  # how many there are is drawn, so that nobody can wait for the last one
 PROFILED_TURNS = 2  # after the rounds
 HANDSHAKE = 150e-6  # seconds that may be taken off a turn because an empty one takes them, too
-TURN_SECONDS = 8e-3  # so that a jitter of microseconds does not show
-FEWEST, MOST = 8, 64  # calls of a turn
-MEMORY = 0.5  # of what is free, for results
-ALIGNMENT = 512  # bytes
 LOOKS = 2000  # at the mailbox, between two looks at whether the contestant is still there
-COPIED = 2**28  # bytes, to measure the bandwidth
-PRODUCT = 4096  # to measure the product rate
+DEVICE = "cuda"
 
 
 class Gone(Exception):
@@ -57,28 +54,6 @@ class Gone(Exception):
 
 class Wrong(Exception):
     """A timed result is not right; says what is wrong with it."""
-
-
-@dataclass
-class Measured:
-    """Seconds of one call, a list entry for each round; `events` are the contestant's own."""
-
-    calls: list[float] = field(default_factory=list)
-    events: list[float] = field(default_factory=list)
-    reference: list[float] = field(default_factory=list)
-    copies: list[float] = field(default_factory=list)  # what taking a result away adds to a call
-    profiled: list[float] = field(default_factory=list)  # calls that a profiler watched
-    alone: float = 0.0  # of the reference, before there was a contestant
-    after: float = 0.0  # of the reference, when the contestant is gone
-    reference_bytes: int = 0  # that one call of it moves
-    first_call_s: float = 0.0
-    bandwidth: float = 0.0  # bytes a second, read and written
-    product_rate: float = 0.0  # operations a second
-
-    @property
-    def copy(self) -> float:
-        """Seconds that taking a result out of the contestant's hands adds to a call."""
-        return max(0.0, statistics.median(self.copies))
 
 
 class Referee:
@@ -91,37 +66,19 @@ class Referee:
         self.workload = workload
         self.library = answers.library(workload)
         self.reference, self.reference_bytes = answers.reference(workload)
-        try:
-            self.many = _calls(workload, self.reference)
-        except torch.OutOfMemoryError:
-            raise MemoryError("this GPU's memory does not suffice") from None
+        self.many = gpu_limits.calls(workload, self.reference)
         self._random = secrets.SystemRandom()
-        self._generator = torch.Generator("cuda")
-        entries = self.many if len(workload.operands) == 1 else _root(self.many)
-        end, self.pools, self.slots = 0, [], []
-
-        def place(shape, dtype) -> Place:
-            nonlocal end
-            made = Place(end, shape, dtype)
-            size = formats.itemsize(dtype)
-            for n in shape:
-                size *= n
-            end += -(-size // ALIGNMENT) * ALIGNMENT
-            return made
-
-        for shape in workload.operands:
-            self.pools.append([place(shape, workload.dtype) for _ in range(entries)])
-        for _ in range(self.many):
-            self.slots.append([place(shape, workload.out) for shape in workload.results])
+        self._generator = torch.Generator(DEVICE)
+        self.layout = layout = lay_out(workload, self.many)
         try:
             torch.cuda.synchronize()  # makes the context
-            self.memory = DeviceMemory(end)
-            self._inputs = [[self.memory.tensor(p) for p in pool] for pool in self.pools]
-            self._outputs = [[self.memory.tensor(p) for p in slot] for slot in self.slots]
+            self.memory = DeviceMemory(layout.size)
+            self._inputs = [[self.memory.tensor(p) for p in pool] for pool in layout.pools]
+            self._outputs = [[self.memory.tensor(p) for p in slot] for slot in layout.slots]
             self._taken = [[torch.empty_like(part) for part in slot] for slot in self._outputs]
         except torch.OutOfMemoryError:
             raise MemoryError("this GPU's memory does not suffice") from None
-        self.words = ORDER + self.many * len(self.pools)
+        self.words = ORDER + self.many * len(layout.pools)
         self.mailbox = os.memfd_create("autograder-mailbox", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
         os.ftruncate(self.mailbox, 8 * self.words)
         self._turn = 0
@@ -141,12 +98,7 @@ class Referee:
 
     def describe(self) -> dict:
         """What the contestant may know: where pools and slots lie in the memory."""
-        return {
-            "words": self.words,
-            "bytes": self.memory.size,
-            "pools": [[_told(p) for p in pool] for pool in self.pools],
-            "slots": [[_told(p) for p in slot] for slot in self.slots],
-        }
+        return {"words": self.words, "bytes": self.memory.size, **self.layout.describe()}
 
     # --- measuring ----------------------------------------------------------------------------
 
@@ -154,8 +106,8 @@ class Referee:
         """Before there is a contestant: the GPU's roofs, and the library with the GPU to itself."""
         measured = Measured(
             reference_bytes=self.reference_bytes,
-            bandwidth=_bandwidth(),
-            product_rate=_product_rate(self.workload),
+            bandwidth=gpu_limits.bandwidth(),
+            product_rate=gpu_limits.product_rate(self.workload),
         )
         self._own_turns(self.library, copied=True)  # loads what the library has to load
         self._drawing = max(self._draw_seconds() for _ in range(5))
@@ -304,61 +256,3 @@ class Referee:
 
     def _read(self, word: int) -> int:
         return struct.unpack("q", os.pread(self.mailbox, 8, 8 * word))[0]
-
-
-def _calls(workload: Workload, reference: Callable) -> int:
-    """The calls of a long turn: enough for TURN_SECONDS of the reference, as far as memory allows."""
-    seconds = _seconds(workload, reference)
-    torch.cuda.empty_cache()
-    size = formats.itemsize(workload.out) * sum(map(math.prod, workload.results))
-    each = 2 * size  # where a result is written, and where it is taken to
-    if len(workload.operands) == 1:
-        each += workload.bytes - size
-    room = int(MEMORY * torch.cuda.mem_get_info()[0] / each)
-    calls = min(room, MOST, max(FEWEST, math.ceil(TURN_SECONDS / seconds)))
-    if calls < FEWEST:
-        raise MemoryError("this GPU's memory does not suffice")
-    return calls
-
-
-def _seconds(workload: Workload, reference: Callable) -> float:
-    dtype = getattr(torch, workload.dtype)
-    operands = [torch.randn(s, device="cuda").to(dtype) for s in workload.operands]
-    return _fastest(lambda: reference(*operands))
-
-
-def _told(place: Place) -> dict:
-    return {"start": place.start, "shape": list(place.shape), "dtype": place.dtype}
-
-
-def _root(n: int) -> int:
-    """The least number whose square is at least n."""
-    return next(i for i in range(1, n + 1) if i * i >= n)
-
-
-def _fastest(call: Callable[[], object]) -> float:
-    """Seconds of the fastest of some calls, by events."""
-    call()
-    times = []
-    for _ in range(5):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        call()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(1e-3 * start.elapsed_time(end))
-    return min(times)
-
-
-def _bandwidth() -> float:
-    """Bytes a second that this GPU reads and writes when it copies."""
-    source = torch.empty(COPIED, dtype=torch.uint8, device="cuda")
-    target = torch.empty_like(source)
-    return 2 * COPIED / _fastest(lambda: target.copy_(source))
-
-
-def _product_rate(workload: Workload) -> float:
-    """Operations a second of the library's product of zeros, which draws the least power."""
-    dtype = getattr(torch, workload.dtype)
-    a = torch.zeros(PRODUCT, PRODUCT, dtype=dtype, device="cuda")
-    return 2 * PRODUCT**3 / _fastest(lambda: a @ a)
