@@ -29,13 +29,17 @@ class _Access(ctypes.Structure):
     _fields_ = (("location", _Location), ("flags", ctypes.c_int))
 
 
+class NotShared(Exception):
+    """This GPU's driver does not share memory between processes in this way."""
+
+
 def _driver(function: str, *arguments) -> None:
-    """Calls NVIDIA's driver. Raises MemoryError where memory is short, OSError for all else."""
+    """Calls NVIDIA's driver. Raises MemoryError where memory is short, NotShared for all else."""
     failed = ctypes.CDLL("libcuda.so.1")[function](*arguments)
     if failed == 2:
         raise MemoryError("this GPU's memory does not suffice")
     if failed:
-        raise OSError(f"{function} failed with CUDA's error {failed}")
+        raise NotShared(f"{function} failed with CUDA's error {failed}")
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class DeviceMemory:
     def __init__(self, size: int, fd: int | None = None):
         """Makes memory, or maps what another process made and sent as `fd`.
 
-        Raises MemoryError if the GPU has too little, OSError if the driver cannot do it.
+        Raises MemoryError if the GPU has too little, NotShared if the driver cannot do it.
         """
         handle = ctypes.c_uint64()
         properties = _Properties(PINNED, FILE_DESCRIPTOR, _Location(DEVICE, 0))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 
 from autograder import account, course
+from autograder.device_memory import NotShared
 from autograder.gpu import gpu_name
 from autograder.result import Check
 from autograder.sandbox import Outcome, Sandbox
@@ -50,8 +51,11 @@ def speed_check(
     """
     try:
         timing = timed(submission, step, sandbox, progress)
-    except MemoryError:
+    except (MemoryError, torch.OutOfMemoryError):
         text = "this GPU has too little memory for the size at which this step is timed"
+        return Check("speed", "speed", "not_measured", text), None
+    except NotShared as error:
+        text = f"this GPU's driver does not share memory between processes: {error}"
         return Check("speed", "speed", "not_measured", text), None
     return verdict(submission, step, timing, threshold)
 
@@ -81,13 +85,14 @@ def timed(
         run: Future[Outcome] = Future()
         threading.Thread(target=_run, args=(run, sandbox.gpu, job, referee), daemon=True).start()
         referee.contestant = run
-        measured = referee.warm_up()
         try:
+            measured = referee.warm_up()
             referee.first_call(measured, FIRST_SECONDS)
             referee.measure(measured, TURN_SECONDS, progress)
         except (Gone, Wrong) as error:
             trouble = error
-        referee.stop()
+        finally:
+            referee.stop()
         outcome = run.result()
         if trouble is None:
             referee.look_back(measured)

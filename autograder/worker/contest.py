@@ -150,7 +150,8 @@ def _serve(job, arena_fd, folder, told, watch, tuners, kernels) -> None:
             with _profiler(kernels) if mailbox[PROFILED] else contextlib.nullcontext():
                 mailbox[READY] = turn
                 while mailbox[TURN] != turn:  # without sleep: the clock runs soon
-                    pass
+                    if mailbox[NEXT] == STOP:
+                        return
                 calls, operands = mailbox[CALLS], len(pools)
                 order = [list(mailbox[ORDER + i * operands :][:operands]) for i in range(calls)]
                 with watch:
