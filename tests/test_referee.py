@@ -190,6 +190,6 @@ def test_what_it_computes_while_inputs_are_drawn_counts(on_the_cpu, monkeypatch)
         return draw(judge)
 
     monkeypatch.setattr(Referee, "_draw", delayed)
-    monkeypatch.setattr(Referee, "_own_turns", lambda *_: 1e-3)
+    monkeypatch.setattr(Referee, "_own_turns", lambda *_, **__: 1e-3)
     measured, _ = contest(honest)
     assert min(measured.calls) * CALLS_OF_A_TURN > 0.04

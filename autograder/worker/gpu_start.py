@@ -16,6 +16,8 @@ from autograder.worker import compiler
 
 def warm_up() -> None:
     """Once, in a process that has run no kernel. What fails here fails again in a run, which tells."""
+    from autograder.worker import contest  # noqa: F401 - what a timed run needs, loaded for all
+
     with contextlib.suppress(Exception):
         _keep_library()
     compiler.warm_up()

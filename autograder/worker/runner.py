@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from autograder.worker import calls, compiler, contest, differentiation, limits, loader
+from autograder.worker import calls, compiler, differentiation, limits, loader
 from autograder.worker.address_check import AddressCheck
 from autograder.worker.errors import describe_error
 from autograder.worker.launches import Launches
@@ -42,6 +42,9 @@ def run(job: dict, arena_fd: int, report_fd: int, trace_fd: int, folder: Path) -
     elif "calls" in job:
         report = calls.report(job, folder)
     elif "pools" in job:
+        # Only on a GPU, whose zygote has loaded it: its profiler makes every fork dearer.
+        from autograder.worker import contest
+
         report = contest.report(job, arena_fd, folder)
     else:
         report = _report(job, arena_fd, folder)
