@@ -26,8 +26,7 @@ from corpus_files import Entry, entries
 from autograder import course
 from autograder.gpu import has_gpu
 from autograder.sandbox import Sandbox
-from autograder.speed import judging
-from autograder.speed.grade import speed_check
+from autograder.speed import grade
 from autograder.submission import read
 
 JOURNAL = BUILD / "regrades.jsonl"
@@ -44,23 +43,15 @@ def kernels() -> dict[str, Entry]:
 
 def regrade(entry: Entry, limits: dict[str, float], sandbox: Sandbox) -> dict[str, dict]:
     """One contest of a kernel: what it comes to by each of some named thresholds."""
-    seen, usual = [], judging.performance
-    judging.performance = lambda *measured: seen.append(measured) or usual(*measured)
-    try:
-        check, _ = speed_check(read(entry.path), course.find_step(entry.step), sandbox)
-    finally:
-        judging.performance = usual
-    if not seen:  # refused, or ended before there was a time
-        told = {"status": check.status, "ratio": None, "message": check.message}
-        return dict.fromkeys(limits, told)
-    return {name: _by(threshold, seen[0]) for name, threshold in limits.items()}
-
-
-def _by(threshold: float, measured: tuple) -> dict:
-    workload, times, *others, _ = measured  # the last one is the threshold of the course
-    found = judging.performance(workload, times, *others, threshold)
-    check = judging.judge(workload, times, found)
-    return {"status": check.status, "ratio": found["ratio"], "message": check.message}
+    submission, step = read(entry.path), course.find_step(entry.step)
+    timing = grade.timed(submission, step, sandbox)
+    found = {}
+    for name, threshold in limits.items():
+        check, measured = grade.verdict(submission, step, timing, threshold)
+        # Without a time where it was refused, or ended before there was one.
+        ratio = measured["ratio"] if measured else None
+        found[name] = {"status": check.status, "ratio": ratio, "message": check.message}
+    return found
 
 
 def thresholds(ratios: list[float]) -> dict[str, float]:

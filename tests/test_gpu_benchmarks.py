@@ -202,22 +202,17 @@ def test_a_flip_is_a_verdict_that_is_not_due_but_no_noise():
 
 
 def test_one_contest_is_judged_by_every_threshold(monkeypatch):
-    def performance(workload, measured, contest, gpu, threshold):
-        return {"ratio": 0.7, "threshold": threshold}
-
-    def judge(workload, measured, found):
-        status = "passed" if found["ratio"] >= found["threshold"] else "failed"
-        return Check("speed", "speed", status, f"by {found['threshold']}")
-
     contests = []
 
-    def speed_check(submission, step, sandbox):
+    def timed(submission, step, sandbox):
         contests.append(step.name)
-        found = regrades.judging.performance("workload", "measured", "contest", "GPU", 0.35)
-        return regrades.judging.judge("workload", "measured", found), found
+        return 0.7
 
-    monkeypatch.setattr(regrades, "speed_check", speed_check)
-    monkeypatch.setattr(regrades, "judging", SimpleNamespace(performance=performance, judge=judge))
+    def verdict(submission, step, timing, threshold):
+        status = "passed" if timing >= threshold else "failed"
+        return Check("speed", "speed", status, f"by {threshold}"), {"ratio": timing}
+
+    monkeypatch.setattr(regrades, "grade", SimpleNamespace(timed=timed, verdict=verdict))
     entry = regrades.kernels()["softmax/one_program_per_row"]
     found = regrades.regrade(entry, {"low": 0.6, "high": 0.8}, None)
     assert contests == ["softmax"]
@@ -225,12 +220,12 @@ def test_one_contest_is_judged_by_every_threshold(monkeypatch):
         "low": grading("passed", 0.7, "by 0.6"),
         "high": grading("failed", 0.7, "by 0.8"),
     }
-    assert regrades.judging.performance is performance, "what was replaced is put back"
 
 
 def test_a_contest_without_a_time_counts_in_every_series(monkeypatch):
     refused = Check("speed", "speed", "refused", "no kernel of yours")
-    monkeypatch.setattr(regrades, "speed_check", lambda *_: (refused, None))
+    stand_in = SimpleNamespace(timed=lambda *_: None, verdict=lambda *_: (refused, None))
+    monkeypatch.setattr(regrades, "grade", stand_in)
     entry = regrades.kernels()["transpose/tl_trans"]
     found = regrades.regrade(entry, {"low": 0.6, "high": 0.8}, None)
     told = grading("refused", None, "no kernel of yours")
