@@ -6,6 +6,7 @@ works across namespaces. Must never hold anything that the contestant may not re
 """
 
 import ctypes
+import math
 from dataclasses import dataclass
 
 DEVICE, PINNED, FILE_DESCRIPTOR, READ_WRITE = 1, 1, 1, 3  # of CUmemLocation… and CUmemAccess…
@@ -100,9 +101,7 @@ class DeviceMemory:
 
         whole = torch.as_tensor(_Bytes(self._address.value, self.size), device="cuda")
         dtype = getattr(torch, place.dtype)
-        count = dtype.itemsize
-        for n in place.shape:
-            count *= n
+        count = dtype.itemsize * math.prod(place.shape)
         return whole[place.start : place.start + count].view(dtype).view(place.shape)
 
     def close(self) -> None:

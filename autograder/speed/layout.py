@@ -4,7 +4,7 @@ Must never hold what is only the referee's: the contestant is told all of it.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from autograder import formats
 from autograder.device_memory import Place
@@ -24,10 +24,8 @@ class Layout:
 
     def describe(self) -> dict:
         """For the contestant's job."""
-        return {
-            "pools": [[_told(place) for place in pool] for pool in self.pools],
-            "slots": [[_told(place) for place in slot] for slot in self.slots],
-        }
+        told = asdict(self)
+        return {name: told[name] for name in ("pools", "slots")}
 
 
 def lay_out(workload: Workload, calls: int) -> Layout:
@@ -48,7 +46,3 @@ def lay_out(workload: Workload, calls: int) -> Layout:
     pools = [[place(s, workload.dtype) for _ in range(entries)] for s in workload.operands]
     slots = [[place(s, workload.out) for s in workload.results] for _ in range(calls)]
     return Layout(pools, slots, end)
-
-
-def _told(place: Place) -> dict:
-    return {"start": place.start, "shape": list(place.shape), "dtype": place.dtype}

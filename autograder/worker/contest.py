@@ -8,7 +8,6 @@ refused, never accepted. Must never see an expected value or a threshold.
 
 import contextlib
 import mmap
-import sys
 from pathlib import Path
 from time import sleep
 
@@ -35,11 +34,10 @@ from autograder.shared import (
 )
 from autograder.worker import differentiation, loader
 from autograder.worker.errors import describe_error
-from autograder.worker.observer import FACTORIES, ORDINARY
+from autograder.worker.observer import FACTORIES, NO_COMPILER, ORDINARY, at_running_line
 
 LOOK_SECONDS = 50e-6
 MAX_NAMES = 100
-
 
 copy_ = Tensor.copy_  # as it was before a submission could exchange it
 
@@ -69,17 +67,8 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         name = func.overloadpacket.__name__
         if name not in self.ordinary and not self.tuning and self.refusal is None:
-            self.refusal = self.place(f"the operator torch.{name}")
+            self.refusal = at_running_line(f"the operator torch.{name}", self.folder)
         return func(*args, **(kwargs or {}))
-
-    def place(self, what: str) -> dict:
-        """`what`, together with the learner's line that is running."""
-        frame = sys._getframe(1)
-        while frame is not None:
-            if frame.f_code.co_filename.startswith(self.folder):
-                return {"what": what, "file": frame.f_code.co_filename, "line": frame.f_lineno}
-            frame = frame.f_back
-        return {"what": what, "file": None, "line": None}
 
     def install(self) -> None:
         """Takes note of launches and tuning from here on. Once, before the learner's code is loaded."""
@@ -98,8 +87,8 @@ class Watch(TorchDispatchMode):
                 watch.tuning = False
 
         def refused(*args, **kwargs):
-            watch.refusal = watch.refusal or watch.place("torch.compile")
-            raise RuntimeError("torch.compile is not accepted in this course's exercises")
+            watch.refusal = watch.refusal or at_running_line("torch.compile", watch.folder)
+            raise RuntimeError(NO_COMPILER)
 
         jit.JITFunction.run, Autotuner.run, torch.compile = launched, tuned, refused
 
@@ -126,8 +115,10 @@ def _serve(job, arena_fd, folder, told, watch, tuners, kernels) -> None:
     with mmap.mmap(arena_fd, 8 * job["words"]) as mapped, memoryview(mapped).cast("q") as mailbox:
         torch.cuda.synchronize()  # makes the context, which the memory needs
         memory = DeviceMemory(job["bytes"], job["memory_fd"])
-        pools = [[_tensor(memory, place) for place in pool] for pool in job["pools"]]
-        slots = [[_tensor(memory, place) for place in slot] for slot in job["slots"]]
+        pools, slots = (
+            [[memory.tensor(Place(**place)) for place in row] for row in job[name]]
+            for name in ("pools", "slots")
+        )
         call = _Caller(job, pools)
         watch.install()
         made = Autotuner.__init__
@@ -166,10 +157,6 @@ def _profiler(kernels: set[str]):
     with profile(activities=[ProfilerActivity.CUDA], acc_events=True) as profiler:
         yield
     kernels.update(e.name for e in profiler.events() if e.device_type == DeviceType.CUDA)
-
-
-def _tensor(memory: DeviceMemory, place: dict) -> torch.Tensor:
-    return memory.tensor(Place(place["start"], tuple(place["shape"]), place["dtype"]))
 
 
 class _Caller:

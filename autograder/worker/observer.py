@@ -41,6 +41,7 @@ ORDINARY = {
     "_to_copy", "to", "zero", "zero_",
 }  # fmt: skip
 
+NO_COMPILER = "torch.compile is not accepted in this course's exercises"
 UNSEEN = "memory filled outside of PyTorch's operators (NumPy, ctypes or another thread)"
 
 
@@ -174,7 +175,7 @@ class Observer(TorchDispatchMode):
     def refuse_compiler(self, *args, **kwargs):
         """Stands in for torch.compile, whose kernels are not the learner's."""
         self._refuse(self._place("torch.compile"), "the result")
-        raise RuntimeError("torch.compile is not accepted in this course's exercises")
+        raise RuntimeError(NO_COMPILER)
 
     def _refuse(self, foreign: dict, used_as: str) -> None:
         if self.refusal is None:
@@ -208,13 +209,17 @@ class Observer(TorchDispatchMode):
         return known
 
     def _place(self, what: str) -> dict:
-        """`what` together with the learner's line that is running."""
-        frame = sys._getframe(1)
-        while frame is not None:
-            if frame.f_code.co_filename.startswith(self.folder):
-                return {"what": what, "file": frame.f_code.co_filename, "line": frame.f_lineno}
-            frame = frame.f_back
-        return {"what": what, "file": None, "line": None}
+        return at_running_line(what, self.folder)
+
+
+def at_running_line(what: str, folder: str) -> dict:
+    """`what` together with the learner's line that is running: one of a file below `folder`."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(folder):
+            return {"what": what, "file": frame.f_code.co_filename, "line": frame.f_lineno}
+        frame = frame.f_back
+    return {"what": what, "file": None, "line": None}
 
 
 def _tensors(tree) -> list[torch.Tensor]:
