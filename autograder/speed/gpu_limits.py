@@ -21,12 +21,9 @@ PRODUCT = 4096  # to measure the product rate
 def calls(workload: Workload, reference: Callable) -> int:
     """The calls of a turn: enough for TURN_SECONDS of the reference, as far as memory allows.
 
-    Raises MemoryError where it does not allow for the fewest.
+    Raises MemoryError or torch.OutOfMemoryError where it does not allow for the fewest.
     """
-    try:
-        seconds = _seconds(workload, reference)
-    except torch.OutOfMemoryError:
-        raise MemoryError("this GPU's memory does not suffice") from None
+    seconds = _seconds(workload, reference)
     torch.cuda.empty_cache()
     size = formats.itemsize(workload.out) * sum(map(math.prod, workload.results))
     each = 2 * size  # where a result is written, and where it is taken to

@@ -66,7 +66,8 @@ def timed(
     sandbox: Sandbox,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Timing:
-    """One contest. Raises MemoryError where the GPU has too little for it."""
+    """One contest. Raises MemoryError or torch.OutOfMemoryError where the GPU has too little for it,
+    and NotShared where two processes cannot share its memory."""
     trouble = None
     workload = WORKLOADS[step.name]
     with lock.alone(lambda: progress(0, 1)), Referee(workload) as referee:

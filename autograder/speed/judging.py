@@ -48,7 +48,7 @@ def performance(
         "reference": workload.library,
         "ms": ms,
         "reference_ms": reference_ms,
-        "spread": (max(ratios) - min(ratios)) / statistics.median(ratios),
+        "spread": (max(ratios) - min(ratios)) / ratio,
         "rounds": len(ratios),
         "bound": "compute" if intensity > ridge else "memory",
         "ratio": ratio,
@@ -70,11 +70,12 @@ def performance(
 
 def judge(workload: Workload, measured: Measured, found: dict) -> Check:
     """The check of a timing whose results were right and whose kernels are the learner's own."""
-    clocks = statistics.median(measured.events) / statistics.median(measured.calls)
+    unwatched = statistics.median(measured.calls)
+    clocks = statistics.median(measured.events) / unwatched
     least = _least_seconds(workload, measured)
     if not 1 - CLOCKS <= clocks <= 1 + CLOCKS:
         return _refused(
-            f"A call takes {1e3 * statistics.median(measured.calls):.3g} ms by the grader's clock and "
+            f"A call takes {1e3 * unwatched:.3g} ms by the grader's clock and "
             f"{clocks:.2f} times that by the events recorded around it. The time of this run cannot "
             "be believed."
         )
@@ -83,7 +84,6 @@ def judge(workload: Workload, measured: Measured, found: dict) -> Check:
             f"A call took {found['ms']:.3g} ms, but this GPU needs {1e3 * least:.3g} ms to move its "
             "bytes and do its operations. The time of this run cannot be believed."
         )
-    unwatched = statistics.median(measured.calls)
     watched = statistics.median(measured.profiled)
     if watched > WATCHED * unwatched + WATCHING_SECONDS:
         return _refused(

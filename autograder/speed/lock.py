@@ -33,10 +33,9 @@ def _held(kind: int, waiting: Callable[[], None]) -> Iterator[None]:
         fcntl.flock(gate, fcntl.LOCK_UN)
         yield
     finally:
+        # Unlocked, not only closed: a process forked meanwhile has them open as well.
         for fd in (gate, gpu):
-            fcntl.flock(
-                fd, fcntl.LOCK_UN
-            )  # also for a process forked meanwhile, which has them too
+            fcntl.flock(fd, fcntl.LOCK_UN)
             os.close(fd)
 
 

@@ -24,7 +24,7 @@ from concurrent.futures import Future
 
 import torch
 
-from autograder.device_memory import DeviceMemory
+from autograder.device_memory import DeviceMemory, Place
 from autograder.shared import (
     CALLS,
     DONE,
@@ -59,7 +59,7 @@ class Wrong(Exception):
 class Referee:
     """The memory, the mailbox and the clock of one timing. Use as a context manager.
 
-    Raises MemoryError where the GPU has too little for the workload.
+    Raises MemoryError or torch.OutOfMemoryError where the GPU has too little for the workload.
     """
 
     def __init__(self, workload: Workload):
@@ -70,14 +70,11 @@ class Referee:
         self._random = secrets.SystemRandom()
         self._generator = torch.Generator(DEVICE)
         self.layout = layout = lay_out(workload, self.many)
-        try:
-            torch.cuda.synchronize()  # makes the context
-            self.memory = DeviceMemory(layout.size)
-            self._inputs = [[self.memory.tensor(p) for p in pool] for pool in layout.pools]
-            self._outputs = [[self.memory.tensor(p) for p in slot] for slot in layout.slots]
-            self._taken = [[torch.empty_like(part) for part in slot] for slot in self._outputs]
-        except torch.OutOfMemoryError:
-            raise MemoryError("this GPU's memory does not suffice") from None
+        # First what gives itself back, should there be no room for the rest. It also makes the context.
+        self._taken = [[_empty(place) for place in slot] for slot in layout.slots]
+        self.memory = DeviceMemory(layout.size)
+        self._inputs = [[self.memory.tensor(p) for p in pool] for pool in layout.pools]
+        self._outputs = [[self.memory.tensor(p) for p in slot] for slot in layout.slots]
         self.words = ORDER + self.many * len(layout.pools)
         self.mailbox = os.memfd_create("autograder-mailbox", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
         os.ftruncate(self.mailbox, 8 * self.words)
@@ -256,3 +253,7 @@ class Referee:
 
     def _read(self, word: int) -> int:
         return struct.unpack("q", os.pread(self.mailbox, 8, 8 * word))[0]
+
+
+def _empty(place: Place) -> torch.Tensor:
+    return torch.empty(place.shape, dtype=getattr(torch, place.dtype), device=DEVICE)
