@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import triton
-from corpus_files import CORPUS
+from corpus_files import CORPUS, left_behind
 from seeds import SEED
 
 from autograder import account, compile_check, course, grading
@@ -239,7 +239,7 @@ def test_a_compilation_leaves_no_process_behind(compiled, sandbox):
     before = "import os, time; os.fork() or (os.setsid(), time.sleep(300))"
     compilation, _ = compiled(add(before=before))
     assert [k.name for k in compilation.kernels] == ["kernel"]
-    assert sandbox.compiler.leftovers() == []
+    assert left_behind(sandbox.compiler) == []
 
 
 # --- in a grading -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from corpus_files import CORPUS
+from corpus_files import CORPUS, left_behind
 
 from autograder import course, doctor, grading
 from autograder import sandbox as sandbox_module
@@ -87,14 +87,6 @@ def error_of(outcome: Outcome) -> str:
     """The type of the exception that the run ended with, or "" if it came to its end."""
     assert outcome.end == "exited" and outcome.account is not None, outcome
     return outcome.account.error.type if outcome.account.error else ""
-
-
-def left(sandbox: Sandbox) -> list:
-    """Processes that are still there after the moment that killing them takes."""
-    deadline = time.monotonic() + 5
-    while (found := sandbox.leftovers()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -367,7 +359,7 @@ for _ in range(3):
 def test_what_is_killed_from_inside_leaves_no_process(only, above):
     code = DETACH + f"for pid in ancestors()[:{above}]: os.kill(pid, signal.SIGKILL)\n"
     assert run(only(""), code + "time.sleep(60)").end == "lost"
-    assert left(only("")) == []
+    assert left_behind(only("")) == []
     assert error_of(run(only(""), "pass")) == ""  # and the next run is served
 
 
@@ -387,7 +379,7 @@ def test_a_killed_guard_does_not_disturb_another_run(only):
     wild.join()
     assert outcomes["wild"].end == "lost"
     assert error_of(outcomes["quiet"]) == ""
-    assert left(only("")) == []
+    assert left_behind(only("")) == []
 
 
 def test_nothing_of_the_graders_environment_is_handed_on(monkeypatch, tmp_path):
