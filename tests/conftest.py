@@ -12,6 +12,7 @@ import pytest
 from seeds import SEED
 
 from autograder import course, grading
+from autograder.gpu import has_gpu
 from autograder.sandbox import Sandbox
 from autograder.submission import Cell, Submission, read
 
@@ -37,7 +38,13 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out part of the corpora, and lets pytest say how much. All hostile files stay."""
+    """Skips what needs a GPU where there is none, and leaves out part of the corpora, of which
+    pytest says how much. All hostile files stay.
+    """
+    if not has_gpu():
+        for item in items:
+            if item.get_closest_marker("gpu"):
+                item.add_marker(pytest.mark.skip(reason="no GPU here"))
     if config.getoption("--whole-corpus"):
         return
     seen, kept, left_out = Counter(), [], []
@@ -103,12 +110,13 @@ class Run:
 
 
 @pytest.fixture
-def autograder(tmp_path, monkeypatch):
+def autograder(tmp_path, monkeypatch, request):
     """Runs `python -m autograder …` as a user does. `grade` always gets a --json file."""
     # The course's own CI must not be told of what submissions in tests do wrong.
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    # The interpreter grades, on every machine; tests/test_gpu.py is about the GPU.
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    # The interpreter grades, on every machine, unless a test is about the GPU.
+    if request.node.get_closest_marker("gpu") is None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
     def run(*arguments: str | Path, cwd: Path = course.ROOT) -> Run:
         written = tmp_path / "result.json"

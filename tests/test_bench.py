@@ -21,9 +21,7 @@ from autograder.bench import compiling, kernels, measure, plan, plot, results, r
 from autograder.bench.clock import draw, rotated
 from autograder.bench.precision import BFLOAT16, FLOAT16, IEEE, PRECISIONS, TF32
 from autograder.bench.shapes import LARGE, MODEL, PYTHON, SMALL, SQUARES, Shape, square
-from autograder.gpu import has_gpu
 
-gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU here")
 H200, T4 = (9, 0), (7, 5)
 SVG = "{http://www.w3.org/2000/svg}"
 ON = {
@@ -497,7 +495,6 @@ def test_contract_names_of_options():
 
 
 @pytest.mark.gpu
-@gpu
 def test_right_kernels_are_timed_and_wrong_ones_are_not():
     part = plan.Part(FLOAT16, square(512), (plan.LIBRARY, "right", "wrong", "nothing", "raises"))
     functions = {
@@ -518,7 +515,6 @@ def test_right_kernels_are_timed_and_wrong_ones_are_not():
 
 
 @pytest.mark.gpu
-@gpu
 def test_the_library_keeps_ieee_and_tf32_apart():
     shape = square(1024)
     errors = {}
@@ -530,7 +526,6 @@ def test_the_library_keeps_ieee_and_tf32_apart():
 
 
 @pytest.mark.gpu
-@gpu
 @pytest.mark.slow
 def test_the_command_measures_and_writes(autograder, tmp_path):
     files = tmp_path / "table.json", tmp_path / "table.svg"

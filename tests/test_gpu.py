@@ -11,7 +11,6 @@ from seeds import SEED
 from autograder import course, grading
 from autograder.account import Account, Error, Place
 from autograder.arena import Arena
-from autograder.gpu import has_gpu
 from autograder.sandbox import Outcome, Sandbox
 from autograder.steps.attention import coarse_of
 from autograder.steps.attention_reference import Problem, attend
@@ -183,8 +182,6 @@ def outputs(code):
 
 # --- on a GPU ---------------------------------------------------------------------------------
 
-on_a_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU here")
-
 
 @pytest.fixture(scope="module")
 def sandbox():
@@ -200,7 +197,6 @@ def graded(path, name, sandbox):
 
 
 @pytest.mark.gpu
-@on_a_gpu
 @pytest.mark.parametrize("name", BATTERY)
 def test_reference_solutions_are_right_on_the_gpu(name, sandbox):
     path = course.ROOT / "solutions" / f"{course.find_step(name).folder}.py"
@@ -209,7 +205,6 @@ def test_reference_solutions_are_right_on_the_gpu(name, sandbox):
 
 
 @pytest.mark.gpu
-@on_a_gpu
 @pytest.mark.parametrize(
     "file",
     ["wrong/k_tail_unmasked_a", "wrong/store_mask_missing_rows", "wrong/low_precision_accumulator"],
@@ -220,7 +215,6 @@ def test_wrong_kernels_fail_on_the_gpu(file, sandbox):
 
 
 @pytest.mark.gpu
-@on_a_gpu
 def test_a_fault_of_one_case_leaves_the_others_their_gpu(sandbox, tmp_path):
     source = (course.ROOT / "solutions" / "04_first_kernels.py").read_text(encoding="utf-8")
     path = tmp_path / "wild.py"

@@ -13,7 +13,6 @@ from corpus_files import CORPUS
 
 from autograder import course, formats
 from autograder.account import Contest, parse_contest
-from autograder.gpu import has_gpu
 from autograder.speed import judging, lock
 from autograder.speed.layout import lay_out
 from autograder.speed.measured import Measured
@@ -265,8 +264,6 @@ def test_a_threshold_that_cannot_be_used_is_told_in_one_line(autograder, given, 
 
 # --- on a GPU -------------------------------------------------------------------------------------
 
-on_a_gpu = pytest.mark.skipif(not has_gpu(), reason="no GPU here")
-
 
 @pytest.fixture(scope="module")
 def sandbox():
@@ -283,7 +280,6 @@ def check_of(path, name, sandbox, threshold=None):
 
 
 @pytest.mark.gpu
-@on_a_gpu
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_reference_solutions_reach_their_thresholds(name, sandbox):
     path = course.ROOT / "solutions" / f"{course.find_step(name).folder}.py"
@@ -293,7 +289,6 @@ def test_the_reference_solutions_reach_their_thresholds(name, sandbox):
 
 
 @pytest.mark.gpu
-@on_a_gpu
 def test_a_threshold_that_is_not_reached_fails(sandbox):
     path = course.ROOT / "solutions" / "06_triton_matmul.py"
     check, found = check_of(path, "triton_matmul", sandbox, threshold=1.4)
@@ -302,7 +297,6 @@ def test_a_threshold_that_is_not_reached_fails(sandbox):
 
 
 @pytest.mark.gpu
-@on_a_gpu
 @pytest.mark.parametrize(
     "file, told",
     [
