@@ -464,6 +464,24 @@ def test_the_terminal_shows_the_whole_hint_at_once():
 # --- files ------------------------------------------------------------------------------------
 
 
+def test_what_several_cases_say_is_told_once_with_their_names():
+    message = "raised NameError: name 'z' is not defined at line 4: `x + z`."
+    checks = [
+        Check(name, "correctness", status, message, {"N": 8})
+        for name, status in (("a", "error"), ("b", "error"), ("c", "failed"), ("d", "error"))
+    ]
+    step = StepResult("vector_add", 4, 0.5, checks)
+    grading = samples.alone(step)
+    said = (
+        " ".join(terminal.step_text(step).replace("│", " ").split()),
+        BeautifulSoup(fragment.step_html(step), "html.parser").get_text(),
+        re.sub(r"\\|</?code>", "", github.summary(grading)),
+    )
+    for text in said:
+        assert text.count("name 'z' is not defined") == 2
+        assert text.count("the same in 2 more: “b”, “d”") == 1
+
+
 def test_a_file_is_replaced_only_when_the_new_one_is_complete(tmp_path, monkeypatch):
     path = tmp_path / "report.html"
     path.write_text("old")

@@ -8,7 +8,16 @@ decide a verdict, only show it.
 import html
 
 from autograder.report import performance
-from autograder.report.words import marking_code, printable, printed, sizes, status, titled, worded
+from autograder.report.words import (
+    alike,
+    marking_code,
+    printable,
+    printed,
+    sizes,
+    status,
+    titled,
+    worded,
+)
 from autograder.result import Check, ErrorMap, Hint, StepResult
 
 # A page sets the colours for light and dark; a notebook takes those that do for both.
@@ -109,22 +118,23 @@ def _hint(hint: Hint) -> str:
 
 
 def _all_failed(checks: list[Check]) -> str:
-    """Those that are many say the same: the first ones, the others one click away."""
-    first = "".join(map(_failed, checks[:SHOWN_FAILED]))
-    others = checks[SHOWN_FAILED:]
+    """The first ones, the others one click away."""
+    told = [_failed(check, others) for check, others in alike(checks)]
+    first, others = "".join(told[:SHOWN_FAILED]), told[SHOWN_FAILED:]
     if not others:
         return first
-    more = "".join(map(_failed, others))
+    more = "".join(others)
     return f'{first}<details style="margin:3px 0"><summary>{len(others)} more</summary>{more}</details>'
 
 
-def _failed(check: Check) -> str:
+def _failed(check: Check, others: str) -> str:
     sign, colour = MARKS.get(check.status, WRONG)
     size = f' <span style="opacity:.75">({escaped(sizes(check))})</span>' if check.case else ""
+    more = f' <span style="opacity:.75">({escaped(others)})</span>' if others else ""
     return (
         '<div style="margin:3px 0;overflow-wrap:anywhere">'
         f'<b><span style="color:{colour}">{sign}</span> {worded(check.status)}</b> <b>{escaped(check.name)}</b>{size}: '
-        f"{with_code(check.message)}</div>"
+        f"{with_code(check.message)}{more}</div>"
     )
 
 

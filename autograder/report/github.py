@@ -13,7 +13,7 @@ from pathlib import Path
 
 from autograder.report import performance
 from autograder.report.cell_lines import line_in_file
-from autograder.report.words import command, marking_code, printable, sizes, status, worded
+from autograder.report.words import alike, command, marking_code, printable, sizes, status, worded
 from autograder.result import Check, Grading, StepResult, SubmissionResult
 
 # GitHub takes 1 MiB from each step of a job and drops all of a longer summary.
@@ -156,14 +156,15 @@ def _details(grading: Grading, submission: SubmissionResult, step: StepResult) -
     if step.hint:
         lines += [f"**Hint.** {_text(step.hint.text)} Read {_text(step.hint.read)}.", ""]
     lines += [f"*Note.* {_text(note)}\n" for note in step.notes]
-    lines += [_item(check) for check in step.failed]
+    lines += [_item(check, others) for check, others in alike(step.failed)]
     lines += ["", f"Repeat: <code>{_escaped(command(grading, submission, step))}</code>", "", ""]
     return "\n".join(lines)
 
 
-def _item(check: Check) -> str:
+def _item(check: Check, others: str) -> str:
     size = f" ({_text(sizes(check))})" if check.case else ""
-    return f"- **{worded(check.status)}** {_text(check.name)}{size}: {_text(check.message)}"
+    more = f" ({_text(others)})" if others else ""
+    return f"- **{worded(check.status)}** {_text(check.name)}{size}: {_text(check.message)}{more}"
 
 
 def _text(text: str) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.report import performance
-from autograder.report.words import printable, printed, titled, worded
+from autograder.report.words import alike, printable, printed, titled, worded
 from autograder.result import Check, ErrorMap, Grading, StepResult
 
 STYLES = {
@@ -99,8 +99,10 @@ def _step(step: StepResult) -> Panel:
     parts += [Text(printable(line)) for line in performance.lines(step)]
     parts += [Text(f"note: {printable(note)}", style="yellow") for note in step.notes]
     shown_map = False
-    for check in step.failed:
+    for check, others in alike(step.failed):
         parts.append(_check(check))
+        if others:
+            parts.append(Text(f"       {printable(others)}", style="dim"))
         if check.error_map and not shown_map and check.error_map.rows > 1:
             parts.append(_map(check.error_map))
             shown_map = True

@@ -29,6 +29,19 @@ def titled(check: Check) -> str:
     return f"{check.name} ({sizes(check)})" if check.case else check.name
 
 
+def alike(checks: Iterable[Check]) -> list[tuple[Check, str]]:
+    """Checks that say the same told once: the first of them, and "the same in 2 more: a, b"."""
+    groups: dict[tuple[str, str], list[Check]] = {}
+    for check in checks:
+        groups.setdefault((check.status, check.message), []).append(check)
+    return [(first, _the_same(others)) for first, *others in groups.values()]
+
+
+def _the_same(others: list[Check]) -> str:
+    names = ", ".join(f"“{check.name}”" for check in others)
+    return f"the same in {len(others)} more: {names}" if others else ""
+
+
 def status(step: StepResult) -> str:
     """The status of a step in words. A step whose speed alone is not measured has passed."""
     return "passed" if step.passed else worded(step.status)
