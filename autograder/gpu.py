@@ -4,6 +4,7 @@ Must never initialise a GPU context: the process that asks may fork afterwards.
 """
 
 import ctypes
+import functools
 from pathlib import Path
 
 
@@ -12,6 +13,7 @@ def has_gpu() -> bool:
     return _nvidia_devices() > 0 or Path("/dev/kfd").exists()
 
 
+@functools.cache
 def gpu_name() -> str:
     """What the first GPU calls itself, such as "NVIDIA H200"; "GPU" where nobody says."""
     name = ctypes.create_string_buffer(100)

@@ -8,6 +8,7 @@ reads nothing that a submission had a hand in. At its start it tries the layers 
 tells the grader. Must keep a single thread, or forks would hang.
 """
 
+import gc
 import json
 import os
 import select
@@ -40,6 +41,7 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
     bfloat16 = _warm_up(mode)
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
+    gc.freeze()  # a run's collections need not look at, and so copy, what was there before it
     control = socket.socket(fileno=control_fd)
     layers = Isolation(without, gpu=mode == "cuda")
     ready = {"bfloat16": bfloat16, "layers": layers.report()}
