@@ -10,8 +10,9 @@
 # | 2 | `blockwise_matmul(a, b, block_size)` | blocks of C, and blocks along K | 6 |
 # | 3 | `blockwise_loads(M, N, K, block_size)` | how often each operand is loaded | 4 |
 #
-# Fill in the cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
-# run the check below it. You can check as often as you like. No GPU is needed.
+# The ideas are explained in [chapter 3](../../book/03_blockwise_matmul.md). Fill in each cell that
+# says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below
+# it. You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check

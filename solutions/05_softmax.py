@@ -10,9 +10,9 @@
 # | 3 | `softmax(x)` | a whole row in registers, and programs that take many rows | 10 |
 # | 4 | `layer_norm(x, eps)` | a masked lane that stops being neutral | 8 |
 #
-# The ideas are explained in chapter 5. Fill in each cell that says `YOUR CODE HERE`, delete its
-# `raise` line, look at a small result, then run the check below it. You can check as often as you
-# like. No GPU is needed.
+# The ideas are explained in [chapter 5](../../book/05_softmax.md). Fill in each cell that says
+# `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below it.
+# You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check

@@ -9,8 +9,9 @@
 # | 2 | `wave_strips(num_pid_m, num_pid_n, group_size, first, programs)` | what programs need that run together | 5 |
 # | 3 | `grouped_matmul(a, b)` | the same order inside a kernel | 8 |
 #
-# Fill in each cell that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then
-# run the check below it. You can check as often as you like. No GPU is needed.
+# The ideas are explained in [chapter 8](../../book/08_group_major.md). Fill in each cell that says
+# `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below it.
+# You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check

@@ -11,8 +11,9 @@
 # | 3 | `resident_programs(registers_per_thread, shared_bytes, num_warps, sm)` | four limits, and the units in which memory is given out | 8 |
 # | 4 | `deepest_pipeline(block_m, block_n, block_k, itemsize, programs, sm)` | stages against resident programs | 5 |
 #
-# The ideas are explained in chapter 9. Fill in each cell that says `YOUR CODE HERE`, delete its
-# `raise` line, look at a small result, then run the check below it. No GPU is needed.
+# The ideas are explained in [chapter 9](../../book/09_compiler.md). Fill in each cell that says
+# `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below it.
+# No GPU is needed.
 
 # %%
 from autograder import check

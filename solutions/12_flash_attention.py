@@ -10,9 +10,10 @@
 # | 3 | `attention_tile(q, k, v)` | online softmax around two products | 8 |
 # | 4 | `flash_attention(q, k, v, causal=False, scale=None)` | heads, lengths, strides, causal | 20 |
 #
-# The ideas are explained in chapter 12; the online softmax is that of chapter 11. Fill in each place
-# that says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check
-# below it. You can check as often as you like. No GPU is needed.
+# The ideas are explained in [chapter 12](../../book/12_flash_attention.md); the online softmax is
+# that of [chapter 11](../../book/11_online_softmax.md). Fill in each place that says
+# `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below it.
+# You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check

@@ -9,9 +9,10 @@
 # | 2 | `attention_delta(out, dout)` | that sum, without the weights | 5 |
 # | 3 | `attention(q, k, v, causal=False, scale=None)` | weights made again, `torch.autograd.Function` | 20 |
 #
-# The ideas are explained in chapter 13; the forward is that of chapter 12. Fill in each place that
-# says `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below
-# it. You can check as often as you like. No GPU is needed.
+# The ideas are explained in [chapter 13](../../book/13_flash_backward.md); the forward is that of
+# [chapter 12](../../book/12_flash_attention.md). Fill in each place that says
+# `YOUR CODE HERE`, delete its `raise` line, look at a small result, then run the check below it.
+# You can check as often as you like. No GPU is needed.
 
 # %%
 from autograder import check
