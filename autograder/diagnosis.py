@@ -130,7 +130,8 @@ def _shared_out_wrongly(evidence, failed, step) -> str:
         if e.violations or e.outcome.account.unfilled:  # its NaN is not unwritten memory
             continue
         answers = (found for launch in e.launches for found in step.task.by_launch(e.case, launch))
-        causes_found = [cause for cause, answer in answers if _same_holes(e, answer)]
+        with np.errstate(all="ignore"):  # wrong answers divide by zero
+            causes_found = [cause for cause, answer in answers if _same_holes(e, answer)]
         votes.update(list(dict.fromkeys(causes_found)))  # of equal votes the first named wins
     return votes.most_common(1)[0][0] if votes else ""
 
@@ -402,11 +403,16 @@ def _telling_nan(e: Evidence, answer: np.ndarray) -> bool:
 
 
 def _same_holes(e: Evidence, answer: np.ndarray) -> bool:
-    """Whether the answer is NaN in the same places, and right or equally wrong elsewhere."""
+    """Whether the answer is NaN in the same places, and right or equally wrong elsewhere.
+
+    One that is right everywhere explains nothing, however close it is to what came out.
+    """
     holes = np.isnan(answer)
     if not np.array_equal(holes, np.isnan(e.actual)):
         return False
-    return bool(holes.any() and not (e.wrong & ~holes).any()) or _equal(e, answer)
+    if holes.any() and not (e.wrong & ~holes).any():
+        return True
+    return _telling_numbers(e, answer) and _equal(e, answer)
 
 
 def _only_gradients_wrong(e: Evidence) -> bool:
