@@ -14,6 +14,10 @@ from pathlib import Path
 
 import click
 
+# The products that a case's exact answer needs are small. OpenBLAS would share them out among threads
+# that wait for the next one by spinning, on the cores that cases run on. NumPy reads this when loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from autograder import choices, course, grading, targets
 from autograder.environment import describe
 from autograder.files import write_whole

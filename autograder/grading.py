@@ -176,7 +176,8 @@ def battery(step: course.Step, seed: int) -> list[Case] | list[CallCase]:
 def _run_battery(
     submission, step, sandbox, settings, progress
 ) -> tuple[list[Evidence], list[Compilation]]:
-    """The first case alone, since most submissions that cannot work fail it; then the rest.
+    """The first case, since most submissions that cannot work fail it, and the second where a core
+    has nothing else to do; then the rest.
 
     A kernel whose first case is right is compiled as well, beside the other cases. Every second
     case runs its programs in shuffled order. An autotuned kernel has more to show.
@@ -237,17 +238,17 @@ def _run_battery(
     def side_by_side(function, *arguments) -> list:
         nonlocal total
         total += sum(len(a) if isinstance(a, list) else 1 for a in arguments[0])
-        at_once = settings.at_once or max(1, min(len(os.sched_getaffinity(0)), 8))
         with ThreadPoolExecutor(at_once) as pool:
             return list(pool.map(function, *arguments))
 
-    total = 1
+    at_once = settings.at_once or max(1, min(len(os.sched_getaffinity(0)), 8))
+    shuffled = [int(order) if i % 2 else None for i, order in enumerate(orders)]
+    runs, some = [tuned.Run(case) for case in cases], min(2, at_once)
     progress(step.name, 0, len(cases))
-    first = run(tuned.Run(cases[0]))
+    first, *second = side_by_side(run, runs[:some], shuffled[:some])
     if _hopeless(first):
         return [first], []
     to_compile = DEFAULT if first.launches and not first.failed else ()
-    shuffled = [int(order) if i % 2 else None for i, order in enumerate(orders)]
     with ThreadPoolExecutor(len(DEFAULT)) as compilers:
         compiling = [
             compilers.submit(
@@ -260,8 +261,7 @@ def _run_battery(
             )
             for name in to_compile
         ]
-        rest = [tuned.Run(case) for case in cases[1:]]
-        evidence = [first, *side_by_side(run, rest, shuffled[1:])]
+        evidence = [first, *second, *side_by_side(run, runs[some:], shuffled[some:])]
         if step.task.second_fill is not None:
             total += 1
             evidence.append(_second_fill(cases, step.task.second_fill, run))

@@ -102,7 +102,9 @@ def bounds_of(
 
 def _together(weights, factors, partners, rounded, groups) -> np.ndarray:
     """Variance of Σ_i w_ij f_ie ε_ij, per u²/3, where ε_ij = Σ_d y_id z_jd r_jd and r_jd are the
-    roundings of z: Σ_d z_jd² (Σ_i w_ij f_ie y_id)². Heads of a group share z."""
+    roundings of z: Σ_d z_jd² (Σ_i w_ij f_ie y_id)². Heads of a group share z. In float32, which is
+    exact enough for a bound and half the work: it takes longest of all that a case needs."""
+    weights, factors, partners = (x.astype(np.float32) for x in (weights, factors, partners))
     moved = (weights.swapaxes(2, 3)[:, :, :, None, :] * factors.swapaxes(2, 3)[:, :, None]) @ (
         partners[:, :, None]
     )  # (B, H, j, e, d)

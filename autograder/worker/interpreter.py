@@ -13,11 +13,7 @@ import triton
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
-from autograder.worker import bfloat16, quicker
-
-# Names that the interpreter needs in a kernel's module. The second is no identifier: the language
-# must be among the module's values, also where the learner imports it under no name of its own.
-NEEDED = {"interpreter_semantic": "interpreter_semantic", "the interpreter's language": "tl"}
+from autograder.worker import bfloat16, quicker, rewriting
 
 
 def repair() -> bool:
@@ -26,7 +22,7 @@ def repair() -> bool:
     _language_patched_once()
     _source_read_once()
     _index_of_one_element()
-    _no_borrowed_names()
+    rewriting.install()
     quicker.install()
     bfloat16.install()
     return bfloat16.works()
@@ -72,31 +68,6 @@ def _index_of_one_element() -> None:
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
     triton_interpreter._patch_lang_tensor = _patch_lang_tensor
-
-
-def _no_borrowed_names() -> None:
-    """The interpreter copies its own globals (np, math, …) into the module of each kernel.
-
-    There they would stand in for an import that the learner forgot. The kernel is compiled with
-    them, then they are taken out again.
-    """
-    compile_and_exec = triton_interpreter.FunctionRewriter._compile_and_exec
-
-    def _compile_and_exec(self, tree):
-        names = self.fn.__globals__
-        own = set(names)
-        try:
-            function = compile_and_exec(self, tree)
-            # As text, which it would be now, only `tl.constexpr` is known and no other spelling.
-            function.__annotations__ = self.fn.__annotations__
-            return function
-        finally:
-            for name in set(names) - own:
-                del names[name]
-            for name, source in NEEDED.items():
-                names[name] = getattr(triton_interpreter, source)
-
-    triton_interpreter.FunctionRewriter._compile_and_exec = _compile_and_exec
 
 
 @triton.jit

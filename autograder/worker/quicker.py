@@ -1,61 +1,18 @@
-"""Triton's interpreter, quicker: what it works out again for every run or operation is kept.
+"""Triton's interpreter, quicker: what it works out again for every operation is kept.
 
-A battery is dozens of runs of a few small programs, so that preparing a kernel costs as much as
-running it. Tried on Triton 3.6.0, 3.7.1, 3.8.0 and 3.9.0. Must never change a value, a type or a
+Tried on Triton 3.6.0, 3.7.1, 3.8.0 and 3.9.0. Must never change a value, a type or a
 line number that the interpreter would give.
 """
-
-import ast
 
 import triton.language as tl
 from triton.runtime import interpreter as triton_interpreter
 
-from autograder.worker import loader
-
 
 def install() -> None:
     """Once, before any kernel runs."""
-    _kernels_rewritten_from_their_trees()
     _shapes_checked_once()
     _number_types_found_once()
     _plain_values_left_alone()
-
-
-def _kernels_rewritten_from_their_trees() -> None:
-    """Triton splits the source of a kernel into tokens, parses it, and walks over it three times.
-
-    The loader has the tree, with the right lines, so that only Triton's own change is left to make.
-    """
-    rewriter, transformer = triton_interpreter.FunctionRewriter, triton_interpreter.ASTTransformer
-    rewrite_ast, visit_assign = rewriter.rewrite_ast, transformer.visit_Assign
-
-    def visit_Assign(self, node):
-        changed = visit_assign(self, node)
-        _place(changed.value, node)
-        return changed
-
-    def from_tree(self):
-        code = getattr(self.fn, "__code__", None)
-        place = code and (code.co_filename, code.co_firstlineno)
-        tree = loader.definitions.pop(place, None)  # changed below: good for one time
-        if tree is None or tree.name != self.fn.__name__:
-            return rewrite_ast(self)
-        tree.decorator_list = []
-        self.filename = code.co_filename
-        module = ast.Module([tree], type_ignores=[])
-        return self._compile_and_exec(self.ast_transformer.visit(module))
-
-    transformer.visit_Assign = visit_Assign
-    rewriter.rewrite_ast = from_tree
-
-
-def _place(node: ast.AST, parent: ast.AST) -> None:
-    """Gives new nodes the place of the statement that they are in; old ones have theirs."""
-    if "lineno" not in node._attributes or hasattr(node, "lineno"):
-        return
-    ast.copy_location(node, parent)
-    for child in ast.iter_child_nodes(node):
-        _place(child, node)
 
 
 def _shapes_checked_once() -> None:
