@@ -109,8 +109,8 @@ def test_points_are_those_of_the_course(source):
 @each_source
 def test_the_first_cell_leads_to_the_page_of_its_chapter(source):
     first = authoring.exercise(source).cells[0].source
-    links = re.findall(r"\[chapter (\d+)\]\(../../(book/\S+)\)", first)
-    assert links[0] == (f"{int(source.stem[:2])}", f"book/{source.stem}.md")
+    links = re.findall(r"\[chapter (\d+)\]\(\.\./\.\./(book/\S+)\)", first)
+    assert links[0] == (str(int(source.stem[:2])), f"book/{source.stem}.md")
     for number, path in links:
         assert (ROOT / path).is_file() and path.startswith(f"book/{int(number):02d}_")
 

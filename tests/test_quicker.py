@@ -112,7 +112,8 @@ before = [rewritten(), typed(), unwrapped()]
 rewriting.install()
 quicker.install()
 after = [rewritten(), typed(), unwrapped()]
-ready = [f.rewriter.rewrite_ast() is f.fn for f in (load()()[0], load()()[1].fn)]
+helper, kernel = load()()
+ready = [f.rewriter.rewrite_ast() is f.fn for f in (helper, kernel.fn)]
 print(json.dumps([before, after, ready]))
 """
 

@@ -461,9 +461,6 @@ def test_the_terminal_shows_the_whole_hint_at_once():
     )
 
 
-# --- files ------------------------------------------------------------------------------------
-
-
 def test_what_several_cases_say_is_told_once_with_their_names():
     message = "raised NameError: name 'z' is not defined at line 4: `x + z`."
     checks = [
@@ -476,10 +473,14 @@ def test_what_several_cases_say_is_told_once_with_their_names():
         " ".join(terminal.step_text(step).replace("│", " ").split()),
         BeautifulSoup(fragment.step_html(step), "html.parser").get_text(),
         re.sub(r"\\|</?code>", "", github.summary(grading)),
+        gradescope.results(grading)["tests"][0]["output"],
     )
     for text in said:
         assert text.count("name 'z' is not defined") == 2
         assert text.count("the same in 2 more: “b”, “d”") == 1
+
+
+# --- files ------------------------------------------------------------------------------------
 
 
 def test_a_file_is_replaced_only_when_the_new_one_is_complete(tmp_path, monkeypatch):

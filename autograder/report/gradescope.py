@@ -5,7 +5,7 @@ grading count as that student's. Must never decide a verdict, only show it.
 """
 
 from autograder.report import performance
-from autograder.report.words import printable, printed, titled, worded
+from autograder.report.words import alike, printable, printed, titled, worded
 from autograder.result import Grading, StepResult
 
 KEPT_PRINTED = 2000
@@ -53,7 +53,9 @@ def _output(step: StepResult) -> str:
         lines += [f"Hint: {step.hint.text}", f"Read {step.hint.read}.", ""]
     lines += performance.lines(step)
     lines += [f"Note: {note}" for note in step.notes]
-    lines += [f"{worded(c.status)}: {titled(c)}: {c.message}" for c in step.failed]
+    for check, others in alike(step.failed):
+        lines.append(f"{worded(check.status)}: {titled(check)}: {check.message}")
+        lines += [others] if others else []
     lines += [
         f"not measured: {c.name}: {c.message}" for c in step.checks if c.status == "not_measured"
     ]

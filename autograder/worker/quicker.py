@@ -1,7 +1,7 @@
 """Triton's interpreter, quicker: what it works out again for every operation is kept.
 
-Tried on Triton 3.6.0, 3.7.1, 3.8.0 and 3.9.0. Must never change a value, a type or a
-line number that the interpreter would give.
+Tried on Triton 3.6.0, 3.7.1, 3.8.0 and 3.9.0. Must never change a value or a type that the
+interpreter would give.
 """
 
 import triton.language as tl

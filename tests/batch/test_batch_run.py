@@ -123,11 +123,15 @@ def test_a_second_run_grades_nothing_and_one_after_a_change_only_that(undisturbe
     assert changed == {"hal"} and states(results(kept))["hal"] == ("crashed", 0.0)
 
 
-def killed_at_random(folder: Path, kills: int, expected: dict) -> None:
-    """Kills the command so many times, each time somewhere in what was left, then lets it finish."""
+@pytest.mark.slow
+def test_killed_and_started_again_it_ends_as_if_undisturbed(undisturbed, tmp_path):
+    """Ten times, each time somewhere in what was left; then it may finish."""
+    random.seed(SEED)
+    folder, expected = tmp_path / "class", undisturbed.results
+    whole_class(folder)
     kept = folder.with_name("class-results")
     theirs: list[psutil.Process] = []
-    for _ in range(kills):
+    for _ in range(10):
         left = len(expected) - len(list(kept.rglob("*.json")))
         wanted, pause = min(random.randint(0, 2), left - 1), random.random() / 4
         print(f"seed {SEED}: killed {pause:.3f} s after {wanted} of {left} results")
@@ -147,13 +151,6 @@ def killed_at_random(folder: Path, kills: int, expected: dict) -> None:
     assert finish(folder).returncode == 0
     assert results(kept) == expected
     assert psutil.wait_procs(theirs, timeout=10)[1] == []
-
-
-@pytest.mark.slow
-def test_killed_and_started_again_it_ends_as_if_undisturbed(undisturbed, tmp_path):
-    random.seed(SEED)
-    whole_class(tmp_path / "class")
-    killed_at_random(tmp_path / "class", 10, undisturbed.results)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
