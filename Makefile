@@ -17,7 +17,7 @@ course: $(STAMPS)/book $(STAMPS)/reference
 	@printf '%s\n' '' \
 	  'The course is ready.' \
 	  '  Read:     open _build/html/index.html in a browser' \
-	  '  Write:    .venv/bin/jupyter lab exercises/04_first_kernels/first_kernels.ipynb' \
+	  '  Write:    .venv/bin/jupyter lab --notebook-dir . exercises/04_first_kernels/first_kernels.ipynb' \
 	  '  Grade:    .venv/bin/autograder grade exercises/04_first_kernels/first_kernels.ipynb'
 
 test: .venv/.stamps/test $(STAMPS)/book
@@ -32,9 +32,9 @@ corpus: .venv/.stamps/test
 
 book: $(STAMPS)/book
 
-# JupyterLab, on the exercises.
+# JupyterLab, on the exercises. Its root is the course, so that their links to the book lead somewhere.
 lab: .venv/.stamps/course
-	.venv/bin/jupyter lab exercises
+	.venv/bin/jupyter lab --LabApp.default_url=/lab/tree/exercises
 
 exercises: .venv/.stamps/course
 	$(PY) -m autograder.authoring

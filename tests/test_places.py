@@ -205,5 +205,8 @@ def test_make_lab_opens_jupyterlab_on_the_exercises():
         capture_output=True,
         text=True,
     )
-    assert done.stdout.splitlines()[-1] == ".venv/bin/jupyter lab exercises"
+    assert (
+        done.stdout.splitlines()[-1]
+        == ".venv/bin/jupyter lab --LabApp.default_url=/lab/tree/exercises"
+    )
     assert list((ROOT / "exercises").glob("*/*.ipynb"))
