@@ -147,7 +147,7 @@ def test_killed_and_started_again_it_ends_as_if_undisturbed(undisturbed, tmp_pat
         process.send_signal(signal.SIGKILL)
         process.wait()
         found = results(kept)  # raises for a file that is not whole
-        assert all(found[p] == expected[p] for p in found)
+        assert {p: found[p] for p in found} == {p: expected[p] for p in found}
     assert finish(folder).returncode == 0
     assert results(kept) == expected
     assert psutil.wait_procs(theirs, timeout=10)[1] == []
