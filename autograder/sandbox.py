@@ -32,6 +32,7 @@ MARK = "AUTOGRADER_WORKER"  # in the environment of every process that descends 
 # All that a run may see of the grader's environment, which may hold passwords and tokens.
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
 END_SECONDS = 0.2  # for a killed process to be gone
+SWEEP_SECONDS = 5  # to kill what forks as fast as it is killed
 SEAL_SECONDS = 0.5  # a process of the system that looks at an ended one may keep it for a moment
 
 
@@ -91,6 +92,7 @@ class Sandbox:
         self.compiler = Sandbox("compile", without) if mode == "interpret" else None
         self.gpu = Sandbox("cuda", without) if gpu else None
         self._lock = threading.Lock()
+        self._closed = False
         self.knows_bfloat16 = True  # until the worker says otherwise when it is ready
         self._mark = f"{os.getpid()}-{time.monotonic_ns()}"
         self._start()
@@ -106,13 +108,23 @@ class Sandbox:
         for other in (self.compiler, self.gpu):
             if other is not None:
                 other.close()
-        self._control.close()
+        self._closed = True
+        self._end()  # who waits for it to be ready, and holds the lock meanwhile, sees its end
+        with self._lock:
+            self._end()  # of one that was started just then
+            self._control.close()
+            self._sweep()
+
+    def _end(self) -> None:
+        try:
+            self._control.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # ended by itself, or closed before
         try:
             self._process.wait(2)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._sweep()
 
     def layers(self) -> dict[str, Layer]:
         """The layers of isolation by name, as the worker found them when it started."""
@@ -230,8 +242,8 @@ class Sandbox:
 
     def _replace(self, zygote: subprocess.Popen) -> None:
         with self._lock:
-            if self._process is not zygote:
-                return  # another thread was faster
+            if self._closed or self._process is not zygote:
+                return  # nobody needs another, or another thread was faster
             self._process.kill()
             self._process.wait()
             self._control.close()
@@ -258,11 +270,14 @@ class Sandbox:
         return [p for p in found if p.pid != self._process.pid]
 
     def _sweep(self) -> None:
-        for process in self.leftovers():
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                pass
+        deadline = time.monotonic() + SWEEP_SECONDS
+        # Again until there are none: one that forks while they are looked for hides its child.
+        while (left := self.leftovers()) and time.monotonic() < deadline:
+            for process in left:
+                try:
+                    process.kill()
+                except psutil.NoSuchProcess:
+                    pass
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -363,6 +363,27 @@ def test_what_is_killed_from_inside_leaves_no_process(only, above):
     assert error_of(run(only(""), "pass")) == ""  # and the next run is served
 
 
+FORKS_ON = """
+guard, zygote = ancestors()[:2]
+for _ in range(2):
+    if os.fork() == 0:
+        os.setsid()
+        for n in range(400):
+            if os.fork() == 0:
+                os.setsid()
+                time.sleep(60)
+            if n == 20:
+                os.kill(zygote, signal.SIGKILL)
+                os.kill(guard, signal.SIGKILL)
+time.sleep(60)
+"""
+
+
+def test_what_forks_while_it_is_killed_leaves_no_process(only):
+    assert run(only(""), FORKS_ON).end == "lost"
+    assert left_behind(only("")) == []
+
+
 def test_a_killed_guard_does_not_disturb_another_run(only):
     outcomes = {}
 

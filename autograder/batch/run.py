@@ -27,6 +27,7 @@ from autograder.sandbox import GRACE_SECONDS, START_SECONDS, WorkerError
 ATTEMPTS = 2
 # Seconds without a word after which a worker counts as lost: a case, a sandbox started twice.
 SILENCE = 2 * (START_SECONDS + GRACE_SECONDS)
+END_SECONDS = 6  # for a worker to end its sandbox, which may just be loading torch
 
 
 def command(fd: int, gpu: bool) -> list[str]:
@@ -65,7 +66,7 @@ class Grader:
                 if self._over:
                     raise
                 reason = str(error)
-                self._end()
+                self._end(0)
         text = f"the grader's process was lost {ATTEMPTS} times on it ({reason}); please report this"  # fmt: skip
         record.save(Path(order["record"]), Record(**about_of(order), state="failed", reason=text))
         return "failed"
@@ -73,13 +74,20 @@ class Grader:
     def close(self) -> None:
         """Ends the worker and all that belongs to it, in the middle of a submission, too."""
         self._over = True
-        self._end()
+        self._end(END_SECONDS)
 
-    def _end(self) -> None:
+    def _end(self, seconds: float) -> None:
+        """Asks the worker to end, so that it removes its files; kills what is left after that."""
         if self._process is not None:
+            self._line.shutdown(socket.SHUT_RDWR)
+            try:
+                self._process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                pass
             self._kill()
             self._process.wait()
             self._connection.close()
+            self._line.close()
             self._stderr.close()
             self._process = None
 
@@ -87,7 +95,7 @@ class Grader:
         gpu = order["basis"]["gpu"]
         silence = SILENCE + order["basis"]["timeout"] + (GPU_START if gpu else 0)
         if self._gpu != gpu:  # the last class of this Dask worker was graded otherwise
-            self._end()
+            self._end(END_SECONDS)
             self._gpu = gpu
         if self._process is None:
             self._start()
@@ -102,7 +110,7 @@ class Grader:
                 return told["state"]
 
     def _start(self) -> None:
-        ours, theirs = socket.socketpair()
+        self._line, theirs = socket.socketpair()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         with theirs:
             self._process = subprocess.Popen(
@@ -113,7 +121,7 @@ class Grader:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is for the process that supervises
             )
-        self._connection = Connection(ours.detach())
+        self._connection = Connection(os.dup(self._line.fileno()))
 
     def _hear(self, silence: float) -> dict:
         try:
@@ -183,5 +191,8 @@ def grade(plan: Plan, jobs: list[Job], workers: int, heard: Callable[[Job, str],
                 raise told
             heard(*told)
     finally:
-        for grader in graders:
-            grader.close()
+        ending = [threading.Thread(target=grader.close) for grader in graders]
+        for thread in ending:
+            thread.start()
+        for thread in ending:
+            thread.join()

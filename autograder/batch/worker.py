@@ -43,12 +43,14 @@ def main(fd: int, gpu: bool) -> None:
 
 def _serve(connection: Connection, sandbox: Sandbox) -> None:
     orders: queue.SimpleQueue[dict] = queue.SimpleQueue()
+    saving = threading.Lock()
 
     def listen() -> None:
         try:
             while True:
                 orders.put(json.loads(connection.recv_bytes()))
         except (EOFError, OSError):
+            saving.acquire()  # for good: the run that is ended here looks like one that crashed
             sandbox.close()
             os._exit(0)  # in the middle of a submission, too: nobody waits for it
 
@@ -56,7 +58,8 @@ def _serve(connection: Connection, sandbox: Sandbox) -> None:
     while True:
         order = orders.get()
         found = grade(order, sandbox, lambda *_: _say(connection, at_work=True))
-        record.save(Path(order["record"]), found)
+        with saving:
+            record.save(Path(order["record"]), found)
         _say(connection, state=found.state)
 
 

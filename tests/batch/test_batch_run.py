@@ -1,13 +1,16 @@
 """A class graded by the command: every result right, whatever is lost on the way."""
 
+import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
@@ -170,6 +173,55 @@ def test_ctrl_c_and_the_end_of_a_slurm_job_leave_quietly(tmp_path, sign):
     assert "interrupted; the same command goes on from here" in said
     assert "Traceback" not in said
     assert psutil.wait_procs(theirs, timeout=10)[1] == []
+
+
+def test_no_file_of_a_worker_outlives_the_run(tmp_path, monkeypatch):
+    """Of the workers' sandboxes: they keep what they need in folders of their own."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    put(tmp_path / "class", "anna", solved())
+    assert finish(tmp_path / "class").returncode == 0
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+ENDED = """
+import json, sys, threading, time
+from multiprocessing.connection import Connection
+sys.path.insert(0, {root!r})
+from autograder.batch import record, worker
+from autograder.batch.worker import about_of
+
+class Sandbox:
+    closing = threading.Event()
+    def close(self):
+        self.closing.set()
+        time.sleep(1)  # time enough to write what came of it
+
+def grade(order, sandbox, heard):
+    heard()
+    sandbox.closing.wait()
+    return record.Record(**about_of(order), state="crashed")
+
+worker.grade = grade
+worker._serve(Connection({fd}), Sandbox())
+"""
+
+
+def test_a_worker_whose_run_is_gone_writes_nothing_more(tmp_path):
+    """Its sandbox ends in the middle of a case then, which must not be taken for a crash."""
+    put(tmp_path / "class", "anna", solved())
+    planned = plan.make(tmp_path / "class", tmp_path / "results", SEED, 10.0, True)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        code = ENDED.format(root=str(course.ROOT), fd=theirs.fileno())
+        process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[theirs.fileno()])
+        theirs.close()
+        line = Connection(ours.detach())
+        line.send_bytes(json.dumps(planned.order(planned.jobs[0])).encode())
+        assert json.loads(line.recv_bytes()) == {"at_work": True}
+        line.close()
+        assert process.wait(30) == 0
+    assert not planned.path_of(planned.jobs[0]).exists()
 
 
 # --- workers that are lost, played by small programs ------------------------------------------
