@@ -147,10 +147,8 @@ class Sandbox:
                 with self._lock, theirs:
                     self.wait_until_ready()
                     zygote = self._process
-                    differentiated = job.get("arena", job).get("backward")
-                    kind = b"D" if differentiated else b"J"  # what to have loaded
                     shared = [] if memory_fd is None else [memory_fd]
-                    socket.send_fds(self._control, [kind], [arena_fd, theirs.fileno(), *shared])
+                    socket.send_fds(self._control, [b"J"], [arena_fd, theirs.fileno(), *shared])
                 break
             except OSError:
                 ours.close()

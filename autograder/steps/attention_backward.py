@@ -186,7 +186,7 @@ def _attention_cases(rng) -> list[Case]:
     above, below = shift_scores(24, 28, 1), shift_scores(24, 28, -1)
     far_below = shift_scores(280, 300, -1)
     return [
-        case("whole tiles", 64, 128, 64, h=2),
+        case("whole tiles", 64, 128, 64),
         case("causal", 64, 64, 32, causal=True, focus="causal"),
         case("ragged Nq", 128 + odd(3, 60), 64, focus="M"),
         case("ragged Nk", 64, 128 + odd(3, 60), focus="N"),

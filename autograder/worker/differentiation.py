@@ -7,12 +7,10 @@ tensor is then the gradient of the result. Must never see an expected value.
 import contextlib
 
 import torch
-from torch.autograd import grad  # as it was before a submission could exchange it
 
-
-def prepare() -> None:
-    """Loads what `torch.autograd.grad` imports when it is first called, so that no run has to."""
-    import torch.fx.experimental.symbolic_shapes  # noqa: F401
+# What `torch.autograd.grad` ends in, as it was before a submission could exchange it. The function
+# itself imports sympy for shapes that are symbols, which would make every fork of a run dearer.
+_run_backward = torch.autograd.Variable._execution_engine.run_backward
 
 
 def forward(function, tensors: list[torch.Tensor], backward: dict | None, more, named):
@@ -35,8 +33,15 @@ def gradients(result, tensors: list[torch.Tensor], backward: dict | None) -> lis
         return []
     if result.shape != gradient.shape or result.dtype != gradient.dtype:
         return []
-    wanted = [operands[index] for index in backward["wanted"]]
-    options = {"retain_graph": backward["calls"] > 1, "allow_unused": True}
+    wanted = tuple(operands[index] for index in backward["wanted"])
     for _ in range(backward["calls"]):
-        found = grad(result, wanted, gradient, **options)
+        found = _run_backward(
+            (result,),
+            (gradient,),
+            backward["calls"] > 1,  # keep the graph
+            False,  # make none of the gradients
+            wanted,
+            allow_unreachable=True,  # None for an operand that the result does not depend on
+            accumulate_grad=False,
+        )
     return list(found)

@@ -1,11 +1,10 @@
 """A process with torch and Triton loaded that forks a guard for every run: 40 ms, not 2 s.
 
-It runs no learner code itself. Requests come over one socket: a byte, D for a run that is
-differentiated and J for one that is not, with two descriptors, the arena and the run's own socket,
-and for a timed run a third, the GPU memory that it shares with the referee.
-Everything about a run goes over the latter, so that the zygote
-reads nothing that a submission had a hand in. At its start it tries the layers of isolation and
-tells the grader. Must keep a single thread, or forks would hang.
+It runs no learner code itself. Requests come over one socket: a byte with two descriptors, the run's
+arena and its own socket, and for a timed run a third, the GPU memory that it shares with the
+referee. Everything about a run goes over its own socket, so that the zygote reads nothing that a
+submission had a hand in. At its start it tries the layers of isolation and tells the grader. Must
+keep a single thread, or forks would hang.
 """
 
 import gc
@@ -21,10 +20,13 @@ from multiprocessing.connection import Connection
 import psutil
 import torch
 
-from autograder.worker import compiler, differentiation, gpu_start, guard, interpreter, system
+from autograder.worker import compiler, gpu_start, guard, interpreter, system
 from autograder.worker.isolation import Isolation
 
 MAX_JOB = 64 * 2**20
+# Objects made between two collections. Python's own number has a run of 50 ms collect a hundred
+# times, mostly the trees of its own code: a fifth of its time.
+RARELY = 20_000
 
 
 def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()) -> None:
@@ -42,6 +44,7 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
     if threading.active_count() != 1:
         raise RuntimeError("the zygote has more than one thread and cannot fork safely")
     gc.freeze()  # a run's collections need not look at, and so copy, what was there before it
+    gc.set_threshold(RARELY)
     control = socket.socket(fileno=control_fd)
     layers = Isolation(without, gpu=mode == "cuda")
     ready = {"bfloat16": bfloat16, "layers": layers.report()}
@@ -54,8 +57,6 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
             message, fds, _, _ = socket.recv_fds(control, 1, 3)
             if not message:
                 break
-            if message == b"D":
-                differentiation.prepare()
             guards.add(_fork_guard(control, layers, *fds))
         orphans = _reap(guards, orphans)
     system.kill_descendants()
