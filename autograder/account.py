@@ -78,11 +78,13 @@ class UntrueHint:
 
 @dataclass(frozen=True)
 class Tuner:
-    """An autotuned kernel: how many configs it has, if it prunes them, and the one that ran."""
+    """An autotuned kernel: how many configs it has, if it prunes them, if its last call was the first
+    of its key and so measured them, and the one that ran."""
 
     kernel: str
     configs: int
     prunes: bool
+    measured: bool
     chosen: str
 
 
@@ -376,6 +378,7 @@ def _tuner(told: dict) -> Tuner:
         _text(told["kernel"]),
         int(told["configs"]),
         told["prunes"] is True,
+        told["measured"] is True,
         _text(told["chosen"])[:200],
     )
 

@@ -135,7 +135,7 @@ def _grade_tensors(result, submission, step, sandbox, settings, progress) -> Non
     evidence, compilations = _run_battery(submission, step, sandbox, settings, progress)
     found = compile_check.findings(compilations, submission, evidence[0].case, step.task.ieee)
     result.checks = [e.check for e in evidence if e.shown] + [f.check for f in found]
-    result.notes += _notes(step, evidence[0])
+    result.notes += _notes(step, evidence[0]) + tuned.notes(evidence)
     result.xray = [inspection.as_json(v) for c in compilations for v in inspection.views(c)]
     _hint(result, lambda: diagnosis.diagnose(evidence, step) or compile_check.hint(found, step))
 
@@ -299,10 +299,8 @@ def _name_config(evidence: list[Evidence], configs: int) -> None:
 
 
 def _notes(step: course.Step, first: Evidence) -> list[str]:
-    """What the first case tells beside right and wrong: bytes moved, configs left out."""
+    """What the first case tells beside right and wrong: bytes moved."""
     notes = []
-    if first.tuner and first.tuner.configs > tuned.MAX_CONFIGS:
-        notes.append(f"Only the first {tuned.MAX_CONFIGS} of {first.tuner.configs} configs ran.")
     account = first.outcome.account
     if step.task.optimum is None or account is None or first.failed:
         return notes

@@ -13,6 +13,8 @@ from autograder.steps.case import Case
 from autograder.verdict import Evidence
 
 MAX_CONFIGS = 24  # graded; a note tells of the others
+# The first case with one of them as its focus differs from the plain case in that alone.
+DIMENSIONS = ("M", "N", "K")
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,7 @@ def tuning(cases: list[Case], configs: int, prunes: bool) -> list[tuple[str, lis
     def after(case: Case, earlier: Case, winner: int = 0) -> Run:
         return Run(case, None, winner, before=(earlier,), tuning="after")
 
-    same_type = [c for c in cases if c.dtype == first.dtype and c.focus in ("M", "N", "K")]
-    # The first of each: it differs from the plain case in one dimension alone.
+    same_type = [c for c in cases if c.dtype == first.dtype and c.focus in DIMENSIONS]
     shapes = list({c.focus: c for c in reversed(same_type)}.values())[::-1]
     # Only a kernel that prunes by shape can be wrong by the config of another shape.
     winners = range(configs) if prunes else (0,)
@@ -88,6 +89,22 @@ def run_all(
             e.shown = e is shown
         gathered += evidence
     return gathered
+
+
+def notes(evidence: list[Evidence]) -> list[str]:
+    """What the runs of a tuned kernel tell beside right and wrong: configs left out, and dimensions
+    that its key does not know."""
+    first, found = evidence[0].tuner, []
+    if first and first.configs > MAX_CONFIGS:
+        found.append(f"Only the first {MAX_CONFIGS} of {first.configs} configs ran.")
+    after = [e for e in evidence if e.tuning == "after" and e.tuner and not e.tuner.measured]
+    unknown = [name for name in DIMENSIONS if any(e.case.focus == name for e in after)]
+    if unknown:
+        found.append(
+            f"After a call with another {' and with another '.join(unknown)} your tuner did not "
+            "measure again: its key does not tell such shapes apart, so they share a config."
+        )
+    return found
 
 
 def _subject(name: str, e: Evidence) -> str:

@@ -34,7 +34,7 @@ GOOD = {
         {"hint": "multiple_of", "promised": [16], "value": 3, "program": [0, 0, 0],
          "file": "/run/cell_02.py", "line": 12}
     ],
-    "tuners": [{"kernel": "k", "configs": 2, "prunes": False, "chosen": "BLOCK=32"}],
+    "tuners": [{"kernel": "k", "configs": 2, "prunes": False, "measured": True, "chosen": "BLOCK=32"}],
     "loaded": 4096,
     "stored": 2048,
 }  # fmt: skip

@@ -114,6 +114,19 @@ def test_a_wrong_config_is_named_with_its_values_and_the_case(grade_source):
     assert "Your kernel is right with its other configs." in result.hint.text
 
 
+@pytest.mark.parametrize(("key", "told"), [('["n"]', []), ("[]", ["N"])], ids=["knows n", "empty"])
+def test_a_key_that_does_not_tell_shapes_apart_is_noted(grade_source, key, told):
+    grid = "lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)"
+    code = source(decorator=TUNED.replace('["n"]', key), grid=grid, block="")
+    result = grade_source(code, "vector_add")
+    assert result.passed
+    assert result.notes == [
+        f"After a call with another {name} your tuner did not measure again: its key does not tell "
+        "such shapes apart, so they share a config."
+        for name in told
+    ]
+
+
 def test_tuning_runs_the_kernel_as_often_as_a_gpu_would(grade_source):
     """Each of two configs twice, and once more for the result: 5 times x + y."""
     body = "tl.atomic_add(out_ptr + i, x + y, mask=i < n)"

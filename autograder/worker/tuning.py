@@ -87,8 +87,9 @@ class Tuning:
         def run(self, *args, **kwargs):
             tuning._timed = 0
             if tuning.config is None:
+                known = len(self.cache)
                 result = native(self, *args, **kwargs)
-                tuning._note(self, self.best_config)
+                tuning._note(self, self.best_config, measured=len(self.cache) > known)
                 return result
             self.nargs = dict(zip(self.arg_names, args))
             left = self.prune_configs(kwargs)
@@ -110,11 +111,12 @@ class Tuning:
         self._timed += 1
         return [told] * len(quantiles or (0.5,))
 
-    def _note(self, tuner: Autotuner, chosen, configs: int = 0) -> None:
+    def _note(self, tuner: Autotuner, chosen, configs: int = 0, measured: bool = False) -> None:
         shown = chosen.kwargs or {"num_warps": chosen.num_warps, "num_stages": chosen.num_stages}
         self.tuners[id(tuner)] = {
             "kernel": tuner.base_fn.__name__,
             "configs": configs or len(tuner.configs),
             "prunes": bool(tuner.early_config_prune or tuner.perf_model),
+            "measured": measured,
             "chosen": ", ".join(f"{name}={value}" for name, value in shown.items()),
         }
