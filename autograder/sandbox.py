@@ -31,7 +31,7 @@ GRACE_SECONDS = 10  # between a run's own limit and giving up on its guard
 MARK = "AUTOGRADER_WORKER"  # in the environment of every process that descends from a zygote
 # All that a run may see of the grader's environment, which may hold passwords and tokens.
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH")
-END_SECONDS = 0.2  # for a killed process to be gone
+END_SECONDS = 1.0  # for a zygote that a run kills after its guard to be gone, on a busy machine
 SWEEP_SECONDS = 5  # to kill what forks as fast as it is killed
 SEAL_SECONDS = 0.5  # a process of the system that looks at an ended one may keep it for a moment
 
