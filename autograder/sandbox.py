@@ -195,7 +195,7 @@ class Sandbox:
         code = (
             f"import sys; sys.path.insert(0, {root!r})\n"
             f"from autograder.worker.zygote import main\n"
-            f"main({theirs.fileno()}, {self._mode!r}, {self._without})"
+            f"main({theirs.fileno()}, {self._folder!r}, {self._mode!r}, {self._without})"
         )
         with theirs:
             self._process = subprocess.Popen(

@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 from corpus_files import CORPUS, left_behind
 
@@ -410,6 +411,32 @@ def test_nothing_of_the_graders_environment_is_handed_on(monkeypatch, tmp_path):
         assert "secret" not in run(box, "print(dict(os.environ))").output
         assert error_of(run(box, "open('left', 'w').close()")) == ""
     assert list(tmp_path.iterdir()) == []  # and no folder is left either
+
+
+def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path):
+    """As the kernel of a notebook is when it is restarted."""
+    code = (
+        "from autograder.sandbox import Sandbox\n"
+        "box = Sandbox()\n"
+        "box.wait_until_ready(), box.compiler.wait_until_ready()\n"
+        "print('ready', flush=True)\n"
+        "input()"
+    )
+    grader = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=course.ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with grader:
+        assert grader.stdout.readline() == "ready\n"
+        theirs = psutil.Process(grader.pid).children(recursive=True)
+        assert len(theirs) == 2 and list(tmp_path.iterdir())
+        grader.kill()
+    assert psutil.wait_procs(theirs, timeout=10)[1] == []
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- the result's memory --------------------------------------------------------------------------

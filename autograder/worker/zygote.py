@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import threading
@@ -29,13 +30,22 @@ MAX_JOB = 64 * 2**20
 RARELY = 20_000
 
 
-def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()) -> None:
-    """Serves until the grader closes the control socket.
+def main(control_fd: int, folder: str, mode: str, without: Collection[str]) -> None:
+    """Serves until the grader closes the control socket, or is gone, then removes `folder`: its own,
+    and that of its runs.
 
     `mode`: interpret, compile or cuda; one process can never do two of them, because Triton decides
     when it is imported, and a process that has used a GPU cannot fork. `without` is for tests of
     isolation.
     """
+    try:
+        _serve(control_fd, mode, without)
+    finally:
+        system.kill_descendants()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _serve(control_fd: int, mode: str, without: Collection[str]) -> None:
     torch.set_num_threads(1)
     system.become_subreaper()
     system.open_to_inspection(False)
@@ -59,7 +69,6 @@ def main(control_fd: int, mode: str = "interpret", without: Collection[str] = ()
                 break
             guards.add(_fork_guard(control, layers, *fds))
         orphans = _reap(guards, orphans)
-    system.kill_descendants()
 
 
 def _warm_up(mode: str) -> bool:
