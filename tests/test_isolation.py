@@ -413,8 +413,9 @@ def test_nothing_of_the_graders_environment_is_handed_on(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []  # and no folder is left either
 
 
-def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path):
-    """As the kernel of a notebook is when it is restarted."""
+@pytest.mark.parametrize("first", ["the grader", "its workers"])
+def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path, first):
+    """The kernel of a notebook, when it is restarted, sends its children SIGTERM before it ends."""
     code = (
         "from autograder.sandbox import Sandbox\n"
         "box = Sandbox()\n"
@@ -434,6 +435,9 @@ def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path):
         assert grader.stdout.readline() == "ready\n"
         theirs = psutil.Process(grader.pid).children(recursive=True)
         assert len(theirs) == 2 and list(tmp_path.iterdir())
+        if first == "its workers":
+            for process in theirs:
+                process.terminate()
         grader.kill()
     assert psutil.wait_procs(theirs, timeout=10)[1] == []
     assert list(tmp_path.iterdir()) == []

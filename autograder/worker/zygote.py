@@ -38,11 +38,17 @@ def main(control_fd: int, folder: str, mode: str, without: Collection[str]) -> N
     when it is imported, and a process that has used a GPU cannot fork. `without` is for tests of
     isolation.
     """
+    signal.signal(signal.SIGTERM, _end)  # which a notebook's kernel sends when it ends
     try:
         _serve(control_fd, mode, without)
     finally:
         system.kill_descendants()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end(*_) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise SystemExit
 
 
 def _serve(control_fd: int, mode: str, without: Collection[str]) -> None:
@@ -90,6 +96,7 @@ def _fork_guard(
     pid = os.fork()
     if pid == 0:
         try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             control.close()
             _guard(layers, arena_fd, run_fd, *memory_fd)
             os._exit(0)
