@@ -78,8 +78,8 @@ class UntrueHint:
 
 @dataclass(frozen=True)
 class Tuner:
-    """An autotuned kernel: how many configs it has, if it prunes them, if its last call was the first
-    of its key and so measured them, and the one that ran."""
+    """An autotuned kernel: how many configs it has, if it prunes them, if it measured them in
+    this call, which only the first call of a key does, and the one that ran."""
 
     kernel: str
     configs: int

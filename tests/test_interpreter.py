@@ -127,6 +127,16 @@ def test_a_key_that_does_not_tell_shapes_apart_is_noted(grade_source, key, told)
     ]
 
 
+def test_a_second_launch_of_one_call_is_no_sign_of_a_poor_key(grade_source):
+    """It finds the key that the first has just measured."""
+    grid = "lambda meta: (triton.cdiv(x.numel(), meta['BLOCK']),)"
+    code = source(decorator=TUNED, grid=grid, block="")
+    [launch] = [line for line in code.splitlines() if "kernel[" in line]
+    result = grade_source(code.replace(launch, f"{launch}\n{launch}"), "vector_add")
+    assert result.passed and len(result.notes) == 2  # every byte is moved twice
+    assert not any("measure again" in note for note in result.notes)
+
+
 def test_tuning_runs_the_kernel_as_often_as_a_gpu_would(grade_source):
     """Each of two configs twice, and once more for the result: 5 times x + y."""
     body = "tl.atomic_add(out_ptr + i, x + y, mask=i < n)"

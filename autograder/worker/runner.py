@@ -89,6 +89,7 @@ def _report(job: dict, arena_fd: int, folder: Path) -> dict:
             for earlier in before:  # in the same process, so that what a call leaves behind shows
                 made = differentiation.forward(function, earlier, backward, more, named)
                 differentiation.gradients(made, earlier, backward)
+            tuning.forget()
             result = differentiation.forward(function, operands, backward, more, named)
             report["stage"] = "backward"
             gradients = differentiation.gradients(result, operands, backward)

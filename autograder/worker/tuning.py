@@ -111,12 +111,17 @@ class Tuning:
         self._timed += 1
         return [told] * len(quantiles or (0.5,))
 
+    def forget(self) -> None:
+        """What has been noted so far is of earlier calls: the report is of the next one."""
+        self.tuners.clear()
+
     def _note(self, tuner: Autotuner, chosen, configs: int = 0, measured: bool = False) -> None:
+        earlier = self.tuners.get(id(tuner), {})  # of the same call, which may launch it again
         shown = chosen.kwargs or {"num_warps": chosen.num_warps, "num_stages": chosen.num_stages}
         self.tuners[id(tuner)] = {
             "kernel": tuner.base_fn.__name__,
             "configs": configs or len(tuner.configs),
             "prunes": bool(tuner.early_config_prune or tuner.perf_model),
-            "measured": measured,
+            "measured": measured or earlier.get("measured", False),
             "chosen": ", ".join(f"{name}={value}" for name, value in shown.items()),
         }

@@ -25,8 +25,8 @@ from autograder.worker import compiler, gpu_start, guard, interpreter, system
 from autograder.worker.isolation import Isolation
 
 MAX_JOB = 64 * 2**20
-# Objects made between two collections. Python's own number has a run of 50 ms collect a hundred
-# times, mostly the trees of its own code: a fifth of its time.
+# Objects made between two collections. With Python's own number collecting was about a fifth of
+# the runs' processor time: most of what a run makes, such as the tree of its code, is no garbage.
 RARELY = 20_000
 
 

@@ -212,15 +212,13 @@ def test_a_worker_whose_run_is_gone_writes_nothing_more(tmp_path):
     put(tmp_path / "class", "anna", solved())
     planned = plan.make(tmp_path / "class", tmp_path / "results", SEED, 10.0, True)
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with theirs:
         code = ENDED.format(root=str(course.ROOT), fd=theirs.fileno())
         process = subprocess.Popen([sys.executable, "-c", code], pass_fds=[theirs.fileno()])
-        theirs.close()
-        line = Connection(ours.detach())
+    with Connection(ours.detach()) as line:
         line.send_bytes(json.dumps(planned.order(planned.jobs[0])).encode())
         assert json.loads(line.recv_bytes()) == {"at_work": True}
-        line.close()
-        assert process.wait(30) == 0
+    assert process.wait(30) == 0
     assert not planned.path_of(planned.jobs[0]).exists()
 
 
