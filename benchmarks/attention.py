@@ -19,14 +19,15 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from gpu_reference import TF32, on_gpu
 from recording import MEASUREMENTS, write
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 
 from autograder import course
+from autograder.arena import lay_out
 from autograder.bench.clock import interleaved
 from autograder.bench.reference import function, kernel
+from autograder.shared import MARGIN
 from autograder.steps.attention import bound_of
 from autograder.steps.attention_reference import Problem, attend
 from autograder.steps.case import Operand, expanded, normal
@@ -35,10 +36,20 @@ TOKENS, WIDTH = 16384, 2048  # B * N and H * D
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 TIMING = {"warmup": 80, "rep": 40}  # ms: each kernel first brings the GPU to its own clock
 SEED, CASES = 12, 400
+# What TF32 may do to an fp32 product: the hardware cuts each operand to ten bits of fraction, an
+# error of up to 2⁻¹⁰ and always towards zero, hence twice what rounding would ask for.
+TF32 = 8 * 2.0**-10
 LAYOUTS = (*["contiguous"] * 6, *["bnhd"] * 3, "padded", "transposed", "sliced", "expanded")
 
 
 # --- right answers ----------------------------------------------------------------------------
+
+
+def on_gpu(operand: Operand, device: str = "cuda") -> torch.Tensor:
+    """The operand on the GPU or another device, in the layout and the type of the call."""
+    storage, strides = lay_out(operand)
+    storage = torch.from_numpy(storage).to(device, getattr(torch, operand.dtype))
+    return storage.as_strided(operand.values.shape, strides, MARGIN)
 
 
 def random_call(number: int) -> tuple[tuple[Operand, ...], bool, float | None]:

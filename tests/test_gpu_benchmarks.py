@@ -8,13 +8,15 @@ import pytest
 from corpus_files import entries
 
 from autograder import course
-from autograder.result import Check
+from autograder.result import Check, StepResult
 from autograder.verdict import GPU_FAULTS
 
 sys.path.insert(0, str(course.ROOT / "benchmarks"))
 import clock_cheats
 import differences
 import gpu_corpus
+import gpu_solutions
+import gpu_tests
 import regrades
 
 RECORD = course.ROOT / "book" / "measurements" / "clock_cheats.json"
@@ -230,3 +232,40 @@ def test_a_contest_without_a_time_counts_in_every_series(monkeypatch):
     found = regrades.regrade(entry, {"low": 0.6, "high": 0.8}, None)
     told = grading("refused", None, "no kernel of yours")
     assert found == {"low": told, "high": told}
+
+
+# --- solutions and tests ------------------------------------------------------------------------
+
+
+def test_a_row_of_a_solution_names_what_did_not_pass():
+    checks = [
+        Check("whole tiles", "correctness", "passed"),
+        Check("int64", "correctness", "not_measured", "no room"),
+    ]
+    result = StepResult("softmax", 10.0, 1.26, checks, performance={"ratio": 0.9})
+    found = gpu_solutions.row(result)
+    assert (found["status"], found["checks_passed"], found["points"]) == ("not_measured", 1, 10.0)
+    assert found["others"] == [{"check": "int64", "status": "not_measured", "message": "no room"}]
+    assert found["performance"] == {"ratio": 0.9}
+
+
+def test_the_summary_of_the_tests_holds_each_with_its_end(tmp_path):
+    report = tmp_path / "report.xml"
+    report.write_text(
+        """<testsuites><testsuite>
+        <testcase classname="tests.test_gpu" name="test_a[x]" time="1.26"/>
+        <testcase classname="tests.test_gpu" name="test_b" time="0.1">
+        <failure message="assert 1 == 2">long text</failure></testcase>
+        </testsuite></testsuites>"""
+    )
+    first, second = gpu_tests.rows(report)
+    assert first == {"test": "tests/test_gpu.py::test_a[x]", "outcome": "passed", "seconds": 1.3}
+    assert (second["outcome"], second["why"]) == ("failure", "assert 1 == 2")
+
+
+def test_the_files_with_tests_for_a_gpu_are_found():
+    assert {path.name for path in gpu_tests.files()} == {
+        "test_bench.py",
+        "test_gpu.py",
+        "test_speed.py",
+    }
