@@ -96,7 +96,15 @@ def _only_extreme_scores(evidence, failed, step) -> str:
         return ""
     if focuses == {"far below"}:
         return "finite_mask_value"
-    return "max_not_subtracted" if {"large", "below"} <= focuses else "running_max_wrong"
+    if not {"large", "below"} <= focuses:
+        return "running_max_wrong"
+    # The powers of such scores overflow or vanish. Numbers that are only a little off tell of digits.
+    return "max_not_subtracted" if any(map(_powers_lost, _with_wrong_values(failed))) else ""
+
+
+def _powers_lost(e: Evidence) -> bool:
+    wrong = e.actual[e.wrong]
+    return not (np.isfinite(wrong) & (wrong != 0)).all()
 
 
 def _same_as_a_known_mistake(evidence, failed, step) -> str:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -134,6 +135,23 @@ def test_only_a_case_of_gigabytes_may_find_no_room(focus, status):
         assert judge.judge(case, arena, no_room()).check.status == status
 
 
+def test_scores_of_few_digits_are_told_from_a_forgotten_maximum(sandbox):
+    """On a GPU that multiplies float32 in TF32, only cases with large scores show the digits."""
+    step = course.find_step("flash_attention")
+
+    def without_float32(rng):
+        return [case for case in step.task.cases(rng) if case.dtype != "float32"]
+
+    asked = replace(step, task=replace(step.task, cases=without_float32))
+    files = {"fp16_scores": "low_precision_accumulator", "max_not_subtracted": "max_not_subtracted"}
+    for file, cause in files.items():
+        submission = read(CORPUS / "flash_attention" / "wrong" / f"{file}.py")
+        settings = grading.Settings(SEED, speed=False)
+        result = grading.grade_step(submission, asked, sandbox, settings, lambda *_: None)
+        assert {check.status for check in result.failed} == {"failed"}
+        assert result.hint.cause == cause
+
+
 TWO_RUNS = """
 import os
 from types import SimpleNamespace
@@ -184,7 +202,7 @@ def outputs(code):
 
 
 @pytest.fixture(scope="module")
-def sandbox():
+def gpu_sandbox():
     with Sandbox(gpu=True) as sandbox:
         yield sandbox
 
@@ -198,9 +216,9 @@ def graded(path, name, sandbox):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", BATTERY)
-def test_reference_solutions_are_right_on_the_gpu(name, sandbox):
+def test_reference_solutions_are_right_on_the_gpu(name, gpu_sandbox):
     path = course.ROOT / "solutions" / f"{course.find_step(name).folder}.py"
-    result = graded(path, name, sandbox)
+    result = graded(path, name, gpu_sandbox)
     assert result.status == "passed", [c for c in result.checks if c.status != "passed"]
 
 
@@ -209,16 +227,18 @@ def test_reference_solutions_are_right_on_the_gpu(name, sandbox):
     "file",
     ["wrong/k_tail_unmasked_a", "wrong/store_mask_missing_rows", "wrong/low_precision_accumulator"],
 )
-def test_wrong_kernels_fail_on_the_gpu(file, sandbox):
-    result = graded(CORPUS / "triton_matmul" / f"{file}.py", "triton_matmul", sandbox)
+def test_wrong_kernels_fail_on_the_gpu(file, gpu_sandbox):
+    result = graded(CORPUS / "triton_matmul" / f"{file}.py", "triton_matmul", gpu_sandbox)
     assert result.status == "failed"
 
 
 @pytest.mark.gpu
-def test_a_fault_of_one_case_leaves_the_others_their_gpu(sandbox, tmp_path):
+def test_a_fault_of_one_case_leaves_the_others_their_gpu(gpu_sandbox, tmp_path):
     source = (course.ROOT / "solutions" / "04_first_kernels.py").read_text(encoding="utf-8")
     path = tmp_path / "wild.py"
     path.write_text(source.replace("offsets, x + y, mask", "2**40 + offsets, x + y, mask"))
-    result = graded(path, "vector_add", sandbox)
+    result = graded(path, "vector_add", gpu_sandbox)
     assert "the GPU stopped it" in result.checks[0].message
-    assert graded(course.ROOT / "solutions" / "04_first_kernels.py", "vector_add", sandbox).passed
+    assert graded(
+        course.ROOT / "solutions" / "04_first_kernels.py", "vector_add", gpu_sandbox
+    ).passed
