@@ -206,6 +206,7 @@ class Sandbox:
                 pass_fds=[theirs.fileno()],
                 env=environment,
                 cwd="/",
+                start_new_session=True,  # who kills the grader's group leaves it time to clean up
             )
         self._ready = False
 

@@ -8,6 +8,7 @@ import json
 import math
 import mmap
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -413,9 +414,10 @@ def test_nothing_of_the_graders_environment_is_handed_on(monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []  # and no folder is left either
 
 
-@pytest.mark.parametrize("first", ["the grader", "its workers"])
-def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path, first):
-    """The kernel of a notebook, when it is restarted, sends its children SIGTERM before it ends."""
+@pytest.mark.parametrize("killed", ["the grader", "its workers first", "its group"])
+def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path, killed):
+    """The kernel of a notebook, when it is restarted, sends its children SIGTERM before it ends; one
+    that hangs is killed with its whole group."""
     code = (
         "from autograder.sandbox import Sandbox\n"
         "box = Sandbox()\n"
@@ -430,14 +432,17 @@ def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(tmp_path, first
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     with grader:
         assert grader.stdout.readline() == "ready\n"
         theirs = psutil.Process(grader.pid).children(recursive=True)
         assert len(theirs) == 2 and list(tmp_path.iterdir())
-        if first == "its workers":
+        if killed == "its workers first":
             for process in theirs:
                 process.terminate()
+        if killed == "its group":
+            os.killpg(grader.pid, signal.SIGKILL)
         grader.kill()
     assert psutil.wait_procs(theirs, timeout=10)[1] == []
     assert list(tmp_path.iterdir()) == []
