@@ -169,11 +169,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Compiled:
-    """The account of a compilation: kernels made, kernels refused, and what the function raised."""
+    """The account of a compilation: kernels made, kernels refused, what the function raised, and the
+    type of the device on which its result lies; operands lie on `meta`."""
 
     kernels: tuple[Kernel, ...]
     refusals: tuple[Error, ...]
     error: Error | None
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,7 @@ def parse_compiled(data: bytes, folder: str) -> Compiled | None:
             tuple(_kernel(k, folder) for k in told["kernels"]),
             tuple(_error(r, folder) for r in told["refusals"]),
             _error(told["error"], folder) if told["error"] else None,
+            _text(told["device"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None

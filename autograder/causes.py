@@ -48,6 +48,42 @@ CAUSES = {
         "function on a small example in a cell of its own to see the same error.",
         "start",
     ),
+    "not_python": Cause(
+        "Python cannot read this, so nothing of it ran. Look at the place that the message names, and "
+        "at the line before: a bracket or a quote that is not closed, a colon that is missing, a line "
+        "that is indented differently.",
+        "start",
+    ),
+    "not_defined": Cause(
+        "The grader looks for a function of exactly this name, defined at the top of a cell or a "
+        "file: not renamed, and not inside another function.",
+        "start",
+    ),
+    "nothing_returned": Cause(
+        "Does the wrapper end with `return out`? It must return one tensor: no list, no tuple, and "
+        "not what a launch returns, which is nothing.",
+        "output",
+    ),
+    "device_forgotten": Cause(
+        "Allocate where the inputs are: `torch.empty(shape, dtype=x.dtype, device=x.device)` or "
+        "`torch.empty_like(x)`. Without `device` the tensor is on the CPU, where no GPU can write.",
+        "output",
+    ),
+    "grid_missing": Cause(
+        "A kernel is launched with a grid in brackets, then its arguments: `kernel[(programs,)](x, "
+        "out, n, BLOCK=1024)`. The grid is a tuple, also where it has one entry.",
+        "programs",
+    ),
+    "jit_missing": Cause(
+        "Write `@triton.jit` in the line above the kernel's `def`: only then can it be launched with a "
+        "grid.",
+        "programs",
+    ),
+    "not_in_interpreter": Cause(
+        "Triton's interpreter lacks what is used there, although a GPU may have it. Functions of `tl` "
+        "work in both: `tl.exp(x)` in place of `x.exp()`, `tl.erf(x)` in place of `libdevice.erf(x)`.",
+        "programs",
+    ),
     "does_not_compile": Cause(
         "A GPU's compiler accepts less than the interpreter: sides of tiles are powers of two known "
         "when the kernel is compiled, values from outside come in as arguments, and a variable "
@@ -152,8 +188,8 @@ CAUSES = {
         "Row and column are exchanged: return the row of the tile first, then its column.",
     ),
     "store_mask_missing": Cause(
-        "Give `tl.store` a mask that is true only where row < M and column < N: the last tile "
-        "reaches past the end.",
+        "Give `tl.store` a mask that is true only inside the output, such as `offsets < n` or "
+        "`(rows < M)[:, None] & (cols < N)[None, :]`: the last tile reaches past the end.",
         "masks",
     ),
     "load_mask_missing": Cause(

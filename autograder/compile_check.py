@@ -42,12 +42,14 @@ REFUSALS = (
 
 @dataclass(frozen=True)
 class Compilation:
-    """One function for one GPU: its kernels, what was refused, and why it could not be judged."""
+    """One function for one GPU: its kernels, what was refused, why it could not be judged, and the
+    device of its result."""
 
     target: Target
     kernels: tuple[Kernel, ...] = ()
     refusals: tuple[Error, ...] = ()
     unjudged: str = ""
+    device: str = ""
 
 
 @dataclass
@@ -106,7 +108,7 @@ def _compilation(target: Target, outcome: Outcome, submission: Submission) -> Co
         return Compilation(target, unjudged="the compiling process ended without an answer.")
     unjudged = _why_unjudged(told, submission)
     refusals = () if unjudged else told.refusals
-    return Compilation(target, told.kernels, refusals, unjudged)
+    return Compilation(target, told.kernels, refusals, unjudged, told.device)
 
 
 def _why_unjudged(told: Compiled, submission: Submission) -> str:
@@ -160,6 +162,12 @@ def verdict(compilation: Compilation, submission: Submission) -> tuple[str, str,
         if kernel.shared > target.shared_block:
             text = f"`{kernel.name}` cannot be launched: {too_much_shared(kernel, target)}"
             return "failed", text, "shared_memory_exceeded"
+    if compilation.device not in ("", "meta"):  # where the operands of this check are
+        text = (
+            f"the result lies on the device `{compilation.device}`, wherever the inputs are. On a GPU "
+            "the kernel could not write it."
+        )
+        return "failed", text, "device_forgotten"
     if compilation.unjudged:
         return "not_measured", f"not judged: {compilation.unjudged}", ""
     return "passed", "", ""

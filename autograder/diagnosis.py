@@ -21,8 +21,8 @@ from autograder.verdict import Evidence
 USUAL_TILES = {16, 32, 64, 128}
 # Where the verdict tells the cause itself; the first that occurs names the step's.
 PLAIN = (
-    "not_implemented", "library_call", "timed_out", "crashed", "wrong_dtype", "wrong_shape",
-    "gradient_missing", "input_modified",
+    "not_implemented", "library_call", "timed_out", "crashed", "wrong_dtype", "nothing_returned",
+    "wrong_shape", "gradient_missing", "input_modified",
 )  # fmt: skip
 
 # What cases of one kind point to if only these fail; the first that occurs names the cause.
@@ -44,6 +44,11 @@ ERRORS = (
     (r"power of (2|two)", "does_not_compile"),
     (r"Expected dtype .*fp32.* but got (fp16|bf16)", "exp_needs_float32"),
     (r"not (supported|allowed) (in|inside) .*(kernel|jit)", "does_not_compile"),
+    (r"'builtin_function_or_method' object has no attribute 'scalar'", "grid_missing"),
+    (r"'int' object is not iterable", "grid_missing"),
+    (r"'function' object is not subscriptable", "jit_missing"),
+    (r"'NoneType' object has no attribute 'to_tensor'", "not_in_interpreter"),
+    (r"unsupported operand .*'NoneType'", "not_in_interpreter"),
 )
 
 
@@ -590,9 +595,11 @@ def _tile_along(name: str, failed: list[Evidence]) -> str:
 def _where(failed: list[Evidence], cause: str) -> str:
     """Which line to look at, and what happened there, for the causes where a line is known."""
     if cause in PAST_THE_END:
+        verb = PAST_THE_END[cause]
         for e in failed:
             for violation in e.violations[:1]:
-                verb = PAST_THE_END[cause]
-                return f"The last tile of `{violation.argument}` is {verb} past its end, {e.place}."
+                if (violation.access == "load") == (verb == "read"):
+                    tile = f"The last tile of `{violation.argument}`"
+                    return f"{tile} is {verb} past its end, {e.place}."
     place = next((e.place for e in failed if e.place), "")
     return f"Look at {place}." if place else ""

@@ -7,8 +7,9 @@ Constants only. Must never hold anything that a submission may not know.
 # than one row of tiles reaches over.
 MARGIN = 16 * 1024
 
-# Bit patterns of memory that nobody has written yet: a NaN that no arithmetic produces.
-UNWRITTEN = {"float16": 0xFEAD, "bfloat16": 0xFFAD, "float32": 0xFFDEAD01}
+# Bit patterns of memory that nobody has written yet: a NaN that no arithmetic produces,
+# without a sign, so that it is no neutral element of an atomic maximum either.
+UNWRITTEN = {"float16": 0x7EAD, "bfloat16": 0x7FAD, "float32": 0x7FDEAD01}
 
 # Milliseconds of the host on the pretended device of chapter 2: to queue work, and to read the clock
 # or ask an event, so that whoever waits in a loop gets on.

@@ -205,9 +205,9 @@ class Judge:
     def _not_the_result_asked_for(self, evidence: Evidence, account: Account, arena: Arena) -> bool:
         case, result = evidence.case, account.result
         if result is None or result.type != "Tensor":
-            kind = result.type if result else "nothing"
-            text = f"returned {kind}, expected a torch.Tensor of shape {case.shape}."
-            return self._set(evidence, "failed", "wrong_shape", text)
+            kind = result.type if result and result.type != "NoneType" else "nothing"
+            text = f"returned {kind}, expected a torch.Tensor."
+            return self._set(evidence, "failed", "nothing_returned", text)
         if result.shape != case.shape:
             text = f"returned shape {result.shape}, expected {case.shape}."
             return self._set(evidence, "failed", "wrong_shape", text)

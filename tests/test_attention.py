@@ -87,7 +87,7 @@ def test_neighbouring_query_heads_share_a_key_head():
 def test_options_are_passed_by_keyword_and_by_position():
     cases = battery(0)
     assert any(c.named == {"causal": True} for c in cases)
-    assert any(c.more and c.more[0] is True and 0 < c.more[1] < 1 for c in cases)
+    assert any(c.more and c.more[0] is True and -1 < c.more[1] < 0 for c in cases)
     assert any(set(c.named) == {"scale"} for c in cases)
     first = cases[0]
     assert (first.more, first.named) == ((), {})
@@ -297,7 +297,8 @@ def test_every_hypothesis_has_the_answers_shape_and_none_is_right():
 def test_the_extreme_cases_that_fail_tell_the_cause(focuses, cause):
     cases = [c for c in battery(0) if c.focus in focuses]
     assert {c.focus for c in cases} == focuses
-    failed = [SimpleNamespace(case=c) for c in cases]
+    nan, wrong = np.full(2, np.nan), np.ones(2, bool)  # as powers that overflow leave behind
+    failed = [SimpleNamespace(case=c, actual=nan, wrong=wrong) for c in cases]
     assert diagnosis._only_extreme_scores(failed, failed, None) == cause
 
 
@@ -332,7 +333,7 @@ def test_the_function_receives_its_options(grade_source):
     messages = {c.name: c.message for c in result.checks}
     assert "causal=False scale=None" in messages["whole tiles"]
     assert "causal=True scale=None" in messages["causal"]
-    assert "causal=True scale=0." in messages["causal and scale by position"]
+    assert "causal=True scale=-0." in messages["causal and negative scale by position"]
     assert "causal=False scale=0." in messages["scale given"]
 
 

@@ -87,7 +87,7 @@ def test_one_missing_element_of_k_is_outside(task):
     for seed in SEEDS:
         for case in battery(task, seed):
             a, b = operands(case)
-            if a.shape[1] == 1 or "expanded" in case.size.values():
+            if a.shape[1] == 1 or not case.expected.size or "expanded" in case.size.values():
                 continue
             result = accumulate(a[:, :-1], b[:-1], np.float32)
             assert outside(case, result) > 0, (seed, case.name)

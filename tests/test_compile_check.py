@@ -288,6 +288,7 @@ def test_only_the_first_configuration_is_compiled_unless_all_are_asked_for(compi
 # --- the border -------------------------------------------------------------------------------
 
 TOLD = {
+    "device": "meta",
     "kernels": [
         {"name": "k", "file": "/run/s.py", "line": 3, "constants": {"BLOCK": "64"}, "warps": 4,
          "stages": 3, "shared": 1024, "registers": 40, "stack": 0, "spill_stores": 0,

@@ -30,7 +30,9 @@ class Problem:
         heads = q.shape[1]
         nq, nk, d = q.shape[2], k.shape[2], q.shape[3]
         seen = causal_mask(nq, nk) if causal else np.ones((nq, nk), bool)
-        return cls(q, repeat(k, heads), repeat(v, heads), seen, d**-0.5 if scale is None else scale)
+        # NumPy's number: wrong answers divide by a scale, which may be 0.
+        scale = np.float64(d**-0.5 if scale is None else scale)
+        return cls(q, repeat(k, heads), repeat(v, heads), seen, scale)
 
     def scores(self) -> np.ndarray:
         """scale·q·kᵀ, (B, H, Nq, Nk), nothing masked."""

@@ -38,6 +38,7 @@ def _vector_add_cases(rng) -> list[Case]:
     return [
         _add_case(rng, "whole tiles", 4096, "float32"),
         _add_case(rng, "ragged N", 4096 + ragged(rng, 3, 900), "float32", "N"),
+        _add_case(rng, "long", 100_000 + ragged(rng, 3, 900), "float32", "N"),
         _add_case(rng, "smaller than a tile", ragged(rng, 3, 15), "float32", "N"),
         _add_case(rng, "one element", 1, "float32", "N"),
         _add_case(rng, "empty", 0, "float32", "empty"),
@@ -90,6 +91,7 @@ def _scale_rows_cases(rng) -> list[Case]:
         _scale_case(rng, "ragged R", 64 + odd(3, 60), 128, focus="M"),
         _scale_case(rng, "ragged C", 64, 128 + odd(3, 60), focus="N"),
         _scale_case(rng, "ragged everywhere", odd(133, 160), odd(133, 190), focus="MN"),
+        _scale_case(rng, "long rows", 2, 2048 + odd(3, 900), focus="N"),
         _scale_case(rng, "smaller than a tile", odd(3, 7), odd(9, 15), focus="MN"),
         _scale_case(rng, "x transposed", odd(17, 60), odd(65, 90), layout="transposed", focus="strides:x"),
         _scale_case(rng, "x with padded rows", 64, 64, layout="padded", focus="strides:x"),

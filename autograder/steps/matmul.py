@@ -84,17 +84,18 @@ def _triton_matmul_cases(rng) -> list[Case]:
         case("ragged everywhere", odd(133, 160), odd(133, 160), odd(33, 60), focus="MNK"),
         case("smaller than a tile", odd(3, 7), odd(9, 15), odd(3, 15), focus="MNK"),
         case("one row", 1, odd(17, 60), odd(17, 60), focus="MNK"),
+        case("no rows", 0, 64, 64, focus="empty"),
         case("A transposed", 64, 64, 128, a="transposed", focus="strides:a"),
         case("B transposed", 64, 64, 128, b="transposed", focus="strides:b"),
         case("A with padded rows", 64, odd(33, 60), odd(65, 90), a="padded", focus="strides:a"),
         case("B with padded rows", odd(33, 60), 64, odd(65, 90), b="padded", focus="strides:b"),
         case("A sliced, B expanded", 32, 64, 64, a="sliced", b="expanded", focus="strides:ab"),
-        case("A beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", focus="int64"),
+        case("A and B beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", b="far", focus="int64"),
         case("float32", odd(33, 60), odd(33, 60), odd(65, 90), dtype="float32", focus="dtype"),
         case("bfloat16", odd(33, 60), odd(33, 60), odd(65, 90), dtype="bfloat16", focus="dtype"),
         # For kernels that leave the mask out where K is divisible: by which tile size?
         case("K a multiple of 16 only", 96, 64, 48 + 32 * int(rng.integers(2)), focus="K"),
-        case("long K", 32, 32, 512 + odd(3, 30), focus="precision"),
+        case("long K", 32, 32, 1024 + odd(3, 30), focus="precision"),
     ]
 
 
@@ -217,12 +218,12 @@ STEEPEST = 1.13  # largest slope of gelu: how much an error in z can grow
 
 
 def _linear_case(
-    rng, name, m, n, k, dtype="float16", x="contiguous", w="contiguous", focus=""
+    rng, name, m, n, k, dtype="float16", x="contiguous", w="contiguous", b="contiguous", focus=""
 ) -> Case:
     inputs = Operand("x", _draw(rng, (m, k), dtype, x), x, dtype)
     scaled = rounded(_draw(rng, (n, k), dtype, w) / math.sqrt(k), dtype)
     weights = Operand("w", scaled, w, dtype)
-    bias = Operand("bias", normal(rng, (n,), dtype), dtype=dtype)
+    bias = Operand("bias", normal(rng, (n,), dtype), b, dtype)
     wide_x, wide_w = wide(inputs), wide(weights).T
     z = wide_x @ wide_w + wide(bias)
     expected = gelu(z)
@@ -234,7 +235,7 @@ def _linear_case(
         + HALF_SUBNORMAL[dtype]
     )
     size = {"M": m, "N": n, "K": k, "dtype": dtype}
-    size |= {o.name: o.layout for o in (inputs, weights) if o.layout != "contiguous"}
+    size |= {o.name: o.layout for o in (inputs, weights, bias) if o.layout != "contiguous"}
     coarse = STEEPEST * tf32_error(wide_x, wide_w) if dtype == "float32" else 0.0
     return Case(name, size, (inputs, weights, bias), expected, bound, dtype, focus, coarse=coarse)
 
@@ -258,6 +259,7 @@ def _linear_gelu_cases(rng) -> list[Case]:
         case("x transposed", 64, 64, 128, x="transposed", focus="strides:x"),
         case("w transposed", 64, 64, 128, w="transposed", focus="strides:w"),
         case("padded rows", 64, odd(33, 60), odd(65, 90), x="padded", w="padded", focus="strides:xw"),
+        case("bias sliced", 32, odd(33, 60), 64, b="sliced", focus="strides:bias"),
         case("x beyond 2³¹ elements", odd(33, 60), 32, 64, x="far", focus="int64"),
         case("ragged float32", odd(33, 60), odd(33, 60), odd(65, 90), dtype="float32", focus="dtype"),
         case("bfloat16", odd(33, 60), odd(33, 60), odd(65, 90), dtype="bfloat16", focus="dtype"),
@@ -270,6 +272,7 @@ def _linear_gelu_hypotheses(case: Case, tiles: set[int]):
     wide_x, wide_w, wide_b = wide(x), wide(w).T, wide(bias)
     product = wide_x @ wide_w
     z = product + wide_b
+    yield "stride_ignored", gelu(product + memory.as_contiguous(bias))
     yield "epilogue_wrong", gelu_tanh(z)
     yield "epilogue_wrong", gelu(product)
     yield "epilogue_wrong", gelu(product) + wide_b

@@ -46,7 +46,7 @@ def _ieee_cases(rng) -> list[Case]:
         case("B transposed", 64, 64, 128, b="transposed", focus="strides:b"),
         case("padded rows", odd(33, 60), 64, 64, a="padded", b="padded", focus="strides:ab"),
         case("A sliced, B expanded", 32, 64, 64, a="sliced", b="expanded", focus="strides:ab"),
-        case("A beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", focus="int64"),
+        case("A and B beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", b="far", focus="int64"),
         case("long K", 32, 32, 512 + odd(3, 30), focus="precision"),
     ]
 
@@ -86,7 +86,7 @@ def _grid_cases(rng) -> list[Case]:
         case("B transposed", 64, 64, 128, b="transposed", focus="strides:b"),
         case("padded rows", odd(33, 60), 64, 64, a="padded", b="padded", focus="strides:ab"),
         case("A sliced, B expanded", 32, 64, 64, a="sliced", b="expanded", focus="strides:ab"),
-        case("A beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", focus="int64"),
+        case("A and B beyond 2³¹ elements", odd(33, 60), 32, 64, a="far", b="far", focus="int64"),
         case("float32", odd(33, 60), odd(33, 60), odd(65, 90), dtype="float32", focus="dtype"),
         case("bfloat16", odd(33, 60), odd(33, 60), odd(65, 90), dtype="bfloat16", focus="dtype"),
         case("long K", 32, 32, 512 + odd(3, 30), focus="precision"),
@@ -209,7 +209,7 @@ def _split_k_cases(rng) -> list[Case]:
         case("one tile, long K", 32, 32, 1024),
         case("several tiles", 96, 64, 256, focus="rectangular"),
         case("K a multiple of 16 only", 32, 32, 1024 + 16 * odd(3, 30), focus="K"),
-        case("ragged K", 32, 32, 1024 + odd(3, 60), focus="K"),
+        case("ragged K", 32, 32, 4096 + odd(3, 60), focus="K"),
         case("K smaller than a slice", 32, 32, odd(17, 60), focus="K"),
         case("K = 1", 16, 32, 1, focus="K"),
         case("ragged M", odd(65, 90), 32, 256, focus="M"),
@@ -221,7 +221,7 @@ def _split_k_cases(rng) -> list[Case]:
         case("B transposed", 32, 32, 256, b="transposed", focus="strides:b"),
         case("padded rows", 32, 32, 512, a="padded", b="padded", focus="strides:ab"),
         case("A sliced, B expanded", 16, 32, 256, a="sliced", b="expanded", focus="strides:ab"),
-        case("A beyond 2³¹ elements", odd(17, 32), 32, 256, a="far", focus="int64"),
+        case("A and B beyond 2³¹ elements", odd(17, 32), 32, 256, a="far", b="far", focus="int64"),
         case("float32", odd(17, 32), odd(17, 32), 512 + odd(3, 60), dtype="float32", focus="dtype"),
         case(
             "bfloat16", odd(17, 32), odd(17, 32), 256 + odd(3, 60), dtype="bfloat16", focus="dtype"

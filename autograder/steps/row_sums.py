@@ -21,11 +21,13 @@ from autograder.steps.case import (
 from autograder.steps.row_values import (
     SENTINELS,
     around,
+    bfloat16,
     blocks_of,
     constant,
     draw,
     first_far_above,
     levels,
+    minus_infinity_first,
     padded_widths,
     size_of,
     with_holes,
@@ -62,12 +64,14 @@ def _log_sum_exp_bound(x: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return ROUNDOFF * (in_sum + 4 + 6 * log + 2 * np.abs(top) + 2 * np.abs(expected))
 
 
-def _log_sum_exp_case(name: str, values: np.ndarray, focus="", layout="contiguous") -> Case:
+def _log_sum_exp_case(
+    name: str, values: np.ndarray, focus="", layout="contiguous", dtype=""
+) -> Case:
     wide = values.astype(np.float64)
     expected = _log_sum_exp_of(wide)
     bound = _log_sum_exp_bound(wide, expected)
-    operands = (Operand("x", values, layout),)
-    return Case(name, size_of(values, layout), operands, expected, bound, "float32", focus)
+    operands = (Operand("x", values, layout, dtype),)
+    return Case(name, size_of(values, layout, dtype), operands, expected, bound, "float32", focus)
 
 
 def _log_sum_exp_cases(rng) -> list[Case]:
@@ -101,6 +105,12 @@ def _log_sum_exp_cases(rng) -> list[Case]:
         case("x expanded", 16, 64, "strides:x", layout="expanded"),
         case("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", "far"),
         case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),
+        _log_sum_exp_case(
+            "bfloat16", bfloat16(rng, 5, odd(65, 90), 2**20), "dtype", dtype="bfloat16"
+        ),
+        _log_sum_exp_case(
+            "first block -inf", minus_infinity_first(rng, 8192, (16, 1100, 4100)), "values"
+        ),
     ]
 
 
@@ -223,13 +233,13 @@ def _layer_norm_bound(x: np.ndarray, y: np.ndarray, eps: float, dtype: str) -> n
     return in_distance / np.sqrt(square) + np.abs(y) * relative + HALF_SUBNORMAL[dtype]
 
 
-def _layer_norm_case(name, values, focus="", layout="contiguous", eps=1e-5) -> Case:
+def _layer_norm_case(name, values, focus="", layout="contiguous", eps=1e-5, dtype="") -> Case:
     wide = values.astype(np.float64)
     expected = _standardised(wide, eps)
-    dtype = values.dtype.name
-    size = size_of(values, layout) | {"eps": eps}
+    dtype = dtype or values.dtype.name
+    size = size_of(values, layout, dtype) | {"eps": eps}
     bound = _layer_norm_bound(wide, expected, eps, dtype)
-    operands = (Operand("x", values, layout),)
+    operands = (Operand("x", values, layout, dtype),)
     return Case(name, size, operands, expected, bound, dtype, focus, more=(eps,))
 
 
@@ -254,6 +264,9 @@ def _layer_norm_cases(rng) -> list[Case]:
         case("many rows", 130 + odd(3, 30), odd(5, 15), "R"),
         _layer_norm_case("rows off centre", off_centre + values(8, odd(33, 60)), "values"),
         _layer_norm_case("far from zero", values(4, 64, centre=3000.0), "cancellation"),
+        _layer_norm_case(
+            "far from zero, ragged C", values(4, 64 + odd(3, 60), centre=3000.0), "cancellation"
+        ),
         _layer_norm_case("small spread", values(4, 64, spread=1e-3), "eps"),
         _layer_norm_case("large eps", values(4, 64), "eps", eps=0.5),
         _layer_norm_case("rows of equal entries", np.full((3, 64), -7.5, "float32"), "values"),
@@ -265,6 +278,9 @@ def _layer_norm_cases(rng) -> list[Case]:
         case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),
         # Squares of such numbers, and sums of a row of them, are too large for float16.
         _layer_norm_case("large float16", values(4, 1024, 300.0, 100.0, "float16"), "dtype"),
+        _layer_norm_case(
+            "bfloat16", bfloat16(rng, 5, odd(65, 90), 2**20), "dtype", dtype="bfloat16"
+        ),
     ]
 
 

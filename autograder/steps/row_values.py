@@ -45,12 +45,36 @@ def first_far_above(rng, rows: int, cols: int) -> np.ndarray:
     return x
 
 
+def minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray:
+    """Row i begins with blocks[i] entries of -inf: its first block holds nothing else.
+
+    What follows is far below 0, so that a guard which takes 0 for the maximum does not do.
+    """
+    x = around(rng, -300, len(blocks), cols)
+    for row, length in zip(x, blocks):
+        row[:length] = -np.inf
+    return x
+
+
 def draw(rng, rows, cols, dtype="float32", layout="contiguous") -> np.ndarray:
     return (expanded if layout == "expanded" else normal)(rng, (rows, cols), dtype)
 
 
-def size_of(values: np.ndarray, layout: str) -> dict:
-    size = {"R": values.shape[0], "C": values.shape[1], "dtype": values.dtype.name}
+def one_far_off(rng, rows: int, cols: int) -> np.ndarray:
+    """One entry of a row, not its first, 200 above the others; in every second row below them."""
+    x = normal(rng, (rows, cols), "float32")
+    places = rng.integers(1, cols, rows)
+    x[np.arange(rows), places] += np.where(np.arange(rows) % 2, -200, 200)
+    return x
+
+
+def bfloat16(rng, rows: int, cols: int, factor: float = 1.0) -> np.ndarray:
+    """Numbers that bfloat16 can hold, times a power of two."""
+    return normal(rng, (rows, cols), "bfloat16") * np.float32(factor)
+
+
+def size_of(values: np.ndarray, layout: str, dtype: str = "") -> dict:
+    size = {"R": values.shape[0], "C": values.shape[1], "dtype": dtype or values.dtype.name}
     return size if layout == "contiguous" else size | {"x": layout}
 
 

@@ -20,12 +20,15 @@ from autograder.steps.case import (
 from autograder.steps.row_values import (
     SENTINELS,
     around,
+    bfloat16,
     blocks_of,
     constant,
     draw,
     first_far_above,
     levels,
+    minus_infinity_first,
     next_power_of_2,
+    one_far_off,
     padded_widths,
     size_of,
     with_holes,
@@ -76,15 +79,17 @@ def error_of_weights(x: np.ndarray, p: np.ndarray, sums: int) -> np.ndarray:
 # --- row_max ----------------------------------------------------------------------------------
 
 
-def _max_case(name: str, values: np.ndarray, focus: str = "", layout="contiguous") -> Case:
+def _max_case(
+    name: str, values: np.ndarray, focus: str = "", layout="contiguous", dtype: str = ""
+) -> Case:
     expected = values.max(axis=1).astype(np.float64)
     return Case(
         name,
-        size_of(values, layout),
-        (Operand("x", values, layout),),
+        size_of(values, layout, dtype),
+        (Operand("x", values, layout, dtype),),
         expected,
         np.zeros_like(expected),
-        values.dtype.name,
+        dtype or values.dtype.name,
         focus,
     )
 
@@ -100,7 +105,7 @@ def _row_max_cases(rng) -> list[Case]:
         case("whole tiles", 16, 64),
         case("several blocks", 4, 2048),
         case("ragged C", 16, 64 + odd(3, 60), "C"),
-        case("long rows, ragged C", 3, 2048 + odd(3, 900), "C"),
+        case("long rows, ragged C", 3, 8192 + odd(3, 900), "C"),
         case("smaller than a tile", odd(3, 7), odd(5, 15), "C"),
         case("one column", odd(5, 15), 1, "C"),
         case("one row", 1, odd(17, 60), "R"),
@@ -115,7 +120,9 @@ def _row_max_cases(rng) -> list[Case]:
         case("x sliced", odd(17, 30), odd(33, 60), "strides:x", layout="sliced"),
         case("x expanded", 16, 64, "strides:x", layout="expanded"),
         case("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", "far"),
-        case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),
+        # More than float16 can hold.
+        _max_case("bfloat16", bfloat16(rng, 5, odd(65, 90), 2**20), "dtype", dtype="bfloat16"),
+        case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),  # the second fill's, too
     ]
 
 
@@ -165,13 +172,15 @@ row_max = Task(_row_max_cases, _row_max_hypotheses, second_fill=SECOND_FILL)
 # --- softmax ----------------------------------------------------------------------------------
 
 
-def _softmax_case(name: str, values: np.ndarray, focus: str = "", layout="contiguous") -> Case:
+def _softmax_case(
+    name: str, values: np.ndarray, focus: str = "", layout="contiguous", dtype: str = ""
+) -> Case:
     wide = values.astype(np.float64)
     expected = softmax_of(wide)
-    dtype = values.dtype.name
+    dtype = dtype or values.dtype.name
     bound = _softmax_bound(wide, expected, dtype)
-    operands = (Operand("x", values, layout),)
-    return Case(name, size_of(values, layout), operands, expected, bound, dtype, focus)
+    operands = (Operand("x", values, layout, dtype),)
+    return Case(name, size_of(values, layout, dtype), operands, expected, bound, dtype, focus)
 
 
 def _softmax_cases(rng) -> list[Case]:
@@ -192,6 +201,7 @@ def _softmax_cases(rng) -> list[Case]:
         _softmax_case("near -300", around(rng, -300, 5, odd(33, 60)), "values"),
         _softmax_case("exp overflows", around(rng, 89, 5, odd(33, 60)), "values"),
         _softmax_case("rows on different levels", levels(rng, 8, odd(33, 60)), "values"),
+        _softmax_case("one entry far off", one_far_off(rng, 6, odd(33, 60)), "values"),
         _softmax_case("rows of equal entries", constant(odd(33, 60)), "values"),
         _softmax_case("entries of -inf", with_holes(rng, 5, odd(33, 60)), "values"),
         case("x transposed", odd(17, 40), odd(65, 90), "strides:x", layout="transposed"),
@@ -200,15 +210,8 @@ def _softmax_cases(rng) -> list[Case]:
         case("x expanded", 16, 64, "strides:x", layout="expanded"),
         case("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", "far"),
         case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),
+        _softmax_case("bfloat16", bfloat16(rng, 5, odd(65, 90)), "dtype", dtype="bfloat16"),
     ]
-
-
-def minus_infinity_first(rng, cols: int, blocks: tuple[int, ...]) -> np.ndarray:
-    """Row i begins with blocks[i] entries of -inf: its first block holds nothing else."""
-    x = normal(rng, (len(blocks), cols), "float32")
-    for row, length in zip(x, blocks):
-        row[:length] = -np.inf
-    return x
 
 
 def rising(rng, rows: int, cols: int) -> np.ndarray:
@@ -249,6 +252,7 @@ def _online_softmax_cases(rng) -> list[Case]:
         case("x expanded", 16, 64, "strides:x", layout="expanded"),
         case("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", "far"),
         case("float16", 3, 4096 + odd(65, 90), "dtype", "float16"),
+        _softmax_case("bfloat16", bfloat16(rng, 3, 2048 + odd(65, 90)), "dtype", dtype="bfloat16"),
     ]
 
 

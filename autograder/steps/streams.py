@@ -7,6 +7,7 @@ promise: no entry is NaN or +inf.
 
 import numpy as np
 
+from autograder.formats import rounded
 from autograder.steps import memory, row_values, rows
 from autograder.steps.calls import Call, CallCase, CallTask
 from autograder.steps.case import (
@@ -159,13 +160,13 @@ def _bound(x: np.ndarray, v: np.ndarray, expected: np.ndarray, dtype: str) -> np
     return error + UNIT_ROUNDOFF[dtype] * np.abs(expected) + HALF_SUBNORMAL[dtype]
 
 
-def _case(name: str, x, v, focus="", layouts=("contiguous", "contiguous")) -> Case:
+def _case(name: str, x, v, focus="", layouts=("contiguous", "contiguous"), dtype="") -> Case:
     wide, values = x.astype(np.float64), v.astype(np.float64)
     expected = _weights(wide) @ values
-    dtype = x.dtype.name
+    dtype = dtype or x.dtype.name
     size = {"R": x.shape[0], "C": x.shape[1], "dtype": dtype}
     size |= {n: lay for n, lay in zip("xv", layouts) if lay != "contiguous"}
-    operands = (Operand("x", x, layouts[0]), Operand("v", v, layouts[1]))
+    operands = (Operand("x", x, layouts[0], dtype), Operand("v", v, layouts[1], dtype))
     bound = _bound(wide, values, expected, dtype)
     return Case(name, size, operands, expected, bound, dtype, focus)
 
@@ -185,7 +186,7 @@ def _cases(rng) -> list[Case]:
         return _case(name, x, values(x.shape[1]), focus)
 
     first = (16, 1100, 2100, 4100, 8200)
-    empty = rows.minus_infinity_first(rng, 4096 + odd(33, 60), (0, 20, 5000, 300, 5000))
+    empty = row_values.minus_infinity_first(rng, 4096 + odd(33, 60), (0, 20, 5000, 300, 5000))
     return [
         drawn("one block", 4, 64),
         drawn("whole blocks", 2, 8192, "blocks"),
@@ -197,7 +198,7 @@ def _cases(rng) -> list[Case]:
         given("exp overflows", row_values.around(rng, 89, 2, 4096 + odd(33, 60)), "values"),
         given("rising", rows.rising(rng, 2, 8192 + odd(33, 60)), "values"),
         given("first far above", row_values.first_far_above(rng, 2, 8192 + odd(33, 60)), "values"),
-        given("first block -inf", rows.minus_infinity_first(rng, 9001, first), "empty block"),
+        given("first block -inf", row_values.minus_infinity_first(rng, 9001, first), "empty block"),
         given("rows of nothing but -inf", empty, "empty row"),
         given("entries of -inf", row_values.with_holes(rng, 5, odd(33, 60)), "values"),
         given("rows of equal entries", row_values.constant(odd(2100, 2200)), "values"),
@@ -205,7 +206,15 @@ def _cases(rng) -> list[Case]:
         drawn("x and v sliced", odd(7, 15), odd(33, 60), "strides:v", layouts=("sliced", "sliced")),
         drawn("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", ("far", "contiguous")),
         drawn("float16", 3, 4096 + odd(65, 90), "dtype", "float16"),
+        _case("bfloat16", *_bfloat16(rng, 3, 2048 + odd(65, 90)), "dtype", dtype="bfloat16"),
     ]  # fmt: skip
+
+
+def _bfloat16(rng, rows: int, cols: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and values of which the mean is more than float16 can hold."""
+    return row_values.bfloat16(rng, rows, cols), rounded(
+        2**20 * (2 + normal(rng, (cols,), "float32")), "bfloat16"
+    )
 
 
 def _hypotheses(case: Case, tiles: set[int]):

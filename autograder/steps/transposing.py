@@ -31,6 +31,8 @@ def _cases(rng) -> list[Case]:
         _case(rng, "ragged M", 64 + odd(3, 60), 128, focus="M"),
         _case(rng, "ragged N", 128, 64 + odd(3, 60), focus="N"),
         _case(rng, "ragged everywhere", odd(133, 190), odd(193, 250), focus="MN"),
+        _case(rng, "very tall", 1024 + odd(3, 300), odd(3, 9), focus="MN"),
+        _case(rng, "very wide", odd(3, 9), 1024 + odd(3, 300), focus="MN"),
         _case(rng, "one row", 1, odd(65, 120), focus="MN"),
         _case(rng, "one column", odd(65, 120), 1, focus="MN"),
         _case(rng, "smaller than a tile", odd(3, 7), odd(9, 15), focus="MN"),

@@ -154,12 +154,13 @@ def report(job: dict, folder: Path) -> dict:
     """Calls the function for one target; what it compiled, or why it did not come to that."""
     compiler = Compiler(folder, job["listings"])
     compiler.install(job["target"], job["all_configs"])
-    told: dict = {"error": None}
+    told: dict = {"error": None, "device": ""}
     try:
         function = loader.load(job["code"], folder)
         arena, backward = job["arena"], job["arena"]["backward"]
         operands = [_operand(place) for place in arena["operands"]]
         result = differentiation.forward(function, operands, backward, job["more"], job["named"])
+        told["device"] = result.device.type if isinstance(result, torch.Tensor) else ""
         differentiation.gradients(result, operands, backward)
     except BaseException as error:  # noqa: BLE001 - whatever a submission raises, SystemExit too
         told["error"] = describe_error(error, folder)

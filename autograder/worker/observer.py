@@ -12,6 +12,8 @@ decided elsewhere. Must never see an expected value.
 """
 
 import ctypes
+import dis
+import functools
 import sys
 import types
 from dataclasses import dataclass
@@ -41,6 +43,8 @@ ORDINARY = {
     "_to_copy", "to", "zero", "zero_",
 }  # fmt: skip
 
+# Operators of any other namespace are the submission's: this is asked before it is loaded.
+LIBRARY = frozenset(name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names())
 NO_COMPILER = "torch.compile is not accepted in this course's exercises"
 UNSEEN = "memory filled outside of PyTorch's operators (NumPy, ctypes or another thread)"
 
@@ -65,6 +69,7 @@ class Observer(TorchDispatchMode):
         self.refusal: dict | None = None
         self.no_kernel = False  # set by `judge`: no kernel changed the memory of a result
         self._in_kernel = False
+        self._closed = False  # an operator of the submission's own is about to run, unseen
         self._scalars = 0
         self._storages: dict[int, _Storage] = {}
         self._allocated: list[tuple[torch.Tensor, int]] = []  # with margins, elements between them
@@ -82,6 +87,12 @@ class Observer(TorchDispatchMode):
         kwargs = kwargs or {}
         if self._in_kernel:
             return func(*args, **kwargs)
+        if func.namespace not in LIBRARY:
+            self._closed = True  # until its own function begins
+            try:
+                return func(*args, **kwargs)
+            finally:
+                self._closed = False
         name = func.overloadpacket.__name__
         inputs = [self._known(t) for t in _tensors((args, kwargs))]
         result = func(*args, **kwargs)
@@ -98,6 +109,25 @@ class Observer(TorchDispatchMode):
             known.foreign = known.foreign or foreign
             known.kernel_work |= any(s.kernel_work for s in inputs)
         return result
+
+    def open_operators(self) -> None:
+        """What operators that the submission defines (`torch.library`) do inside counts, and not that
+        they are none of PyTorch's. Once, before the submission is loaded."""
+        register, observer = torch.library.Library.impl, self
+
+        def impl(library, op_name, function, *args, **kwargs):
+            @functools.wraps(function)
+            def seen(*inputs, **named):
+                if not observer._closed:
+                    return function(*inputs, **named)
+                observer._closed = False
+                with observer:
+                    return function(*inputs, **named)
+
+            given = seen if isinstance(function, types.FunctionType) else function
+            return register(library, op_name, given, *args, **kwargs)
+
+        torch.library.Library.impl = impl
 
     def _between_margins(self, made: torch.Tensor, undefined: bool) -> torch.Tensor:
         span = sum((n - 1) * s for n, s in zip(made.shape, made.stride())) + 1
@@ -268,12 +298,18 @@ def _host_module(function, seen: set) -> str | None:
     if "handle" in code.co_names:
         return "the interpreter's NumPy arrays (.handle)"
     for name in code.co_names:
-        value = function.__globals__.get(name)
+        value, found = function.__globals__.get(name), None
         if isinstance(value, types.ModuleType):
             if value.__name__.split(".")[0] not in ("triton", "math"):
-                return value.__name__
+                found = value.__name__
         elif isinstance(value, types.FunctionType) or hasattr(value, "rewriter"):
             found = _host_module(value, seen)
-            if found:
-                return found
+        if found and _reads_global(code, name):
+            return found
     return None
+
+
+def _reads_global(code: types.CodeType, name: str) -> bool:
+    """Whether code means a global by a name, and not an attribute: `zeros`, not `tl.zeros`."""
+    instructions = dis.get_instructions(code)
+    return any(i.opname == "LOAD_GLOBAL" and i.argval == name for i in instructions)
