@@ -1,5 +1,10 @@
 """`python -m autograder`."""
 
-from autograder.cli import main
+import sys
 
-main()
+try:
+    from autograder.cli import main
+
+    main()
+except KeyboardInterrupt:  # while the modules are loaded; later `main` ends by itself
+    sys.exit(130)

@@ -61,6 +61,8 @@ def load(path: Path | None = None) -> Choices:
         raise BadInput(f"{path.name}: not a text file in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path.name}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise BadInput(f"{path.name}: its brackets are nested too deeply to read") from None
     try:
         return _choices(entries)
     except ValueError as error:
@@ -99,9 +101,7 @@ def _chapters(value) -> tuple[int, ...]:
 def _step(table: str, name: str, chapters: tuple[int, ...]) -> str:
     step = course.find_step(name)
     if step is None:
-        raise ValueError(
-            f"{table}: {name!r} is not a step{_meant(name, [s.name for s in course.STEPS])}"
-        )
+        raise ValueError(f"{table}: {name!r} is not a step{step_meant(name)}")
     if step.chapter not in chapters:
         raise ValueError(f"{table}: {name} belongs to chapter {step.chapter}, which is left out")
     return name
@@ -135,6 +135,14 @@ def threshold(name: str, value, chapters: tuple[int, ...] = ALL_CHAPTERS) -> tup
             f"thresholds: {name} = {value!r} is not a share of the library's speed (above 0, up to 1.5)"
         )
     return name, value
+
+
+def step_meant(*names: str) -> str:
+    """How a sentence on names that are no step goes on: the step that one may mean, or where all are."""
+    for name in names:
+        if close := get_close_matches(name, [step.name for step in course.STEPS], n=1):
+            return f"; did you mean {close[0]!r}?"
+    return "; `autograder list` shows the steps"
 
 
 def _meant(name: str, known) -> str:

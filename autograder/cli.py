@@ -1,11 +1,12 @@
 """The commands `list`, `grade`, `xray`, `bench`, `batch`, `leaderboard` and `doctor`: options in, exit
 code out.
 
-0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used. Must
-never show a traceback to a learner, and never overwrite a submission.
+0 when every check passed, 1 when one did not, 2 when a path or an option cannot be used, 130 when
+interrupted. Must never show a traceback to a learner, and never overwrite a submission.
 """
 
 import json
+import math
 import os
 import secrets
 import sys
@@ -18,9 +19,8 @@ import click
 # that wait for the next one by spinning, on the cores that cases run on. NumPy reads this when loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from autograder import choices, course, grading, targets
+from autograder import choices, course, ending, grading, outputs, targets
 from autograder.environment import describe
-from autograder.files import write_whole
 from autograder.result import Grading
 from autograder.submission import BadInput, read
 
@@ -28,16 +28,33 @@ OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
 class _OneLine(click.Group):
-    """Turns what can be expected to go wrong into one line and exit code 2."""
+    """Ends as `ending` says. click's own way says 1 for Ctrl-C and for a pipe that nobody reads."""
 
-    def main(self, *args, **kwargs):
-        from autograder.sandbox import WorkerError
+    def main(self, args=None, prog_name="autograder", **_):
+        def command() -> None:
+            arguments = sys.argv[1:] if args is None else list(args)
+            try:
+                os.getcwd()
+            except FileNotFoundError:
+                text = "the working folder does not exist any more; change to another one"
+                raise BadInput(text) from None
+            with self.make_context(prog_name, arguments) as context:
+                self.invoke(context)
 
-        try:
-            return super().main(*args, **kwargs)
-        except (BadInput, WorkerError) as error:
-            click.echo(f"autograder: {error}", err=True)
-            sys.exit(2)
+        sys.exit(ending.run(command))
+
+
+class _Seconds(click.FloatRange):
+    """Seconds that a case may run, up to a day. Also what every wait of the grader can hold."""
+
+    def __init__(self):
+        super().__init__(0.1, 24 * 60 * 60)
+
+    def convert(self, value, param, ctx):
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):  # which is in every range
+            self.fail(f"{value} is not a number of seconds.", param, ctx)
+        return number
 
 
 @click.group(cls=_OneLine, context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,8 +92,7 @@ def list_steps(as_json: bool):
 def _check_steps(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if course.find_step(name) is None:
-            known = ", ".join(step.name for step in course.STEPS)
-            raise click.BadParameter(f"{name!r} is not a step; the steps are {known}")
+            raise click.BadParameter(f"{name!r} is not a step{choices.step_meant(name)}")
     return names
 
 
@@ -85,11 +101,13 @@ def _thresholds(context, parameter, given: tuple[str, ...]) -> dict[str, float]:
     for text in given:
         name, _, share = text.partition("=")
         try:
-            found.update([choices.threshold(name, float(share))])
+            number = float(share)
+        except ValueError:
+            raise click.BadParameter(f"{text!r} is not STEP=SHARE, such as softmax=0.7") from None
+        try:
+            found.update([choices.threshold(name, number)])
         except ValueError as error:
-            raise click.BadParameter(
-                f"{text!r} is not STEP=SHARE, such as softmax=0.7: {error}"
-            ) from None
+            raise click.BadParameter(str(error)) from None
     return found
 
 
@@ -100,12 +118,12 @@ def _thresholds(context, parameter, given: tuple[str, ...]) -> dict[str, float]:
 @click.option("--speed/--no-speed", default=True, help="Whether speed is measured where a GPU allows it.")  # fmt: skip
 @click.option("--threshold", "thresholds", metavar="STEP=SHARE", multiple=True, callback=_thresholds, help="Ask for this share of the library's speed instead of the course's (repeatable).")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Draws the cases; printed with every grading, so that one can be repeated.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
+@click.option("--timeout", type=_Seconds(), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
 @click.option("--json", type=OUTPUT, help="Write the whole result to this file, for scripts.")
 @click.option("--junit", type=OUTPUT, help="Write JUnit XML, which most CI systems show.")
 @click.option("--html", type=OUTPUT, help="Write one HTML file to read and to pass on.")
 @click.option("--gradescope", type=OUTPUT, help="Write Gradescope's results.json.")
-def grade(paths, steps, device, speed, thresholds, seed, timeout, **outputs):
+def grade(paths, steps, device, speed, thresholds, seed, timeout, **written):
     """Grades notebooks, .py files, or folders of them."""
     from autograder.gpu import has_gpu
     from autograder.report import terminal
@@ -117,8 +135,8 @@ def grade(paths, steps, device, speed, thresholds, seed, timeout, **outputs):
     gpu = device == "cuda" or (device == "auto" and has_gpu())
     seed = secrets.randbelow(2**31) if seed is None else seed
     files = grading.read_all(paths)
-    outputs = {name: path for name, path in outputs.items() if path is not None}
-    _check_outputs(outputs, files)
+    written = {name: path for name, path in written.items() if path is not None}
+    outputs.check(written, files)
     with Sandbox(gpu=gpu) as sandbox, terminal.progress() as progress:
         # Read while the worker loads torch.
         submissions = [read(path) for path in files]
@@ -130,32 +148,11 @@ def grade(paths, steps, device, speed, thresholds, seed, timeout, **outputs):
                 grading.grade_submission(submission, its_steps, sandbox, settings, progress)
             )
     result = Grading(seed, describe(gpu), results)
-    unwritten = _write(outputs, _makers(result))
+    unwritten = outputs.write(written, _makers(result))
     _show(result)
     if unwritten:
         raise BadInput("; ".join(unwritten))
     sys.exit(0 if result.passed else 1)
-
-
-def _check_outputs(outputs: dict[str, Path], submissions: list[Path]) -> None:
-    """Raises BadInput, before anything is graded, for a file that must not or cannot be written."""
-    taken = {path: "is graded" for path in submissions}
-    for name, path in outputs.items():
-        if not path.parent.is_dir():
-            raise BadInput(f"--{name} {path}: the folder {path.parent} does not exist")
-        if not os.access(path.parent, os.W_OK):
-            raise BadInput(f"--{name} {path}: nothing can be written into {path.parent}")
-        if path.exists() and not path.is_file():
-            raise BadInput(f"--{name} {path}: not an ordinary file")
-        for other, reason in taken.items():
-            if _same(path, other):
-                raise BadInput(f"--{name} {path}: this file {reason}; name another one")
-        taken[path] = f"is written by --{name}"
-
-
-def _same(a: Path, b: Path) -> bool:
-    """Also through links, and on file systems that do not tell small letters from capitals."""
-    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
 def _show(result: Grading) -> None:
@@ -186,17 +183,6 @@ def _makers(result: Grading) -> dict[str, Callable[[], str]]:
     }
 
 
-def _write(outputs: dict[str, Path], makers: dict[str, Callable[[], str]]) -> list[str]:
-    """Writes every file that can be written; returns a sentence on each that cannot."""
-    failed = []
-    for name, path in outputs.items():
-        try:
-            write_whole(path, makers[name]().encode())
-        except OSError as error:
-            failed.append(f"--{name} {path}: cannot be written ({error.strerror})")
-    return failed
-
-
 def _check_targets(context, parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         if name not in targets.TARGETS:
@@ -220,7 +206,8 @@ def xray_command(path, steps, names, all_configs, ptx, sass, json_file):
     from autograder.report import xray as report
     from autograder.sandbox import Sandbox
 
-    _check_outputs({"json": json_file} if json_file else {}, [path])
+    written = {"json": json_file} if json_file else {}
+    outputs.check(written, [path])
     listings = tuple(kind for kind, wanted in (("ptx", ptx), ("sass", sass)) if wanted)
     submission = read(path)
     chosen = grading.steps_of(submission, steps)
@@ -238,13 +225,11 @@ def xray_command(path, steps, names, all_configs, ptx, sass, json_file):
             all_configs,
             progress,
         )
-    if json_file is not None:
-        told = xray.to_json(submission, found, describe())
-        try:
-            write_whole(json_file, (json.dumps(told, indent=2) + "\n").encode())
-        except OSError as error:
-            raise BadInput(f"--json {json_file}: cannot be written ({error.strerror})") from None
+    told = xray.to_json(submission, found, describe())
+    unwritten = outputs.write(written, {"json": lambda: json.dumps(told, indent=2) + "\n"})
     report.show(submission, found, listings)
+    if unwritten:
+        raise BadInput("; ".join(unwritten))
     sys.exit(xray.exit_code(found))
 
 
@@ -261,11 +246,11 @@ def bench_command(steps, json_file, plot_file):
     from autograder.report import terminal
 
     bench.check_steps(steps)
-    outputs = {"json": json_file, "plot": plot_file}
-    outputs = {name: path for name, path in outputs.items() if path is not None}
+    written = {"json": json_file, "plot": plot_file}
+    written = {name: path for name, path in written.items() if path is not None}
     if plot_file is not None and plot_file.suffix != ".svg":
         raise BadInput(f"--plot {plot_file}: expected a name that ends in .svg")
-    _check_outputs(outputs, [])
+    outputs.check(written)
     capability = bench.capability()
     with terminal.progress() as progress:
         found = bench.run(steps, capability, progress)
@@ -275,7 +260,7 @@ def bench_command(steps, json_file, plot_file):
         "json": lambda: json.dumps(found, indent=1) + "\n",
         "plot": lambda: plot.svg(found),
     }
-    unwritten = _write(outputs, makers)
+    unwritten = outputs.write(written, makers)
     table.show(found)
     if unwritten:
         raise BadInput("; ".join(unwritten))
@@ -300,7 +285,7 @@ def _part(context, parameter, text: str | None) -> tuple[int, int] | None:
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True, help="Where kernels run, on every machine that grades: in Triton's interpreter, or on its GPU.")  # fmt: skip
 @click.option("--speed/--no-speed", default=True, help="Whether speed is measured, with --device cuda.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), help="Draws the cases; the class keeps it, and one is drawn unless given.")  # fmt: skip
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
+@click.option("--timeout", type=_Seconds(), default=grading.DEFAULT_TIMEOUT, show_default=True, help="Seconds that one case may run.")  # fmt: skip
 def batch(folder, **options):
     """Grades a class: FOLDER/STUDENT/EXERCISE/NOTEBOOK. Run again, it grades only what has changed."""
     from autograder.batch import command
@@ -315,12 +300,11 @@ def leaderboard(results, html):
     """The best verified speed of each step and GPU model in RESULTS: result files, or folders of them."""
     from autograder.batch import leaderboard as board
 
-    _check_outputs({"html": html}, [])
+    written = {"html": html}
+    outputs.check(written, board.files(results), "read")
     page = board.page(board.best(board.read(results)))
-    try:
-        write_whole(html, page.encode())
-    except OSError as error:
-        raise BadInput(f"--html {html}: cannot be written ({error.strerror})") from None
+    if unwritten := outputs.write(written, {"html": lambda: page}):
+        raise BadInput(unwritten[0])
 
 
 @main.command()

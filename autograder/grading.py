@@ -4,10 +4,10 @@ submission → cases of the step → arena → sandbox → verdict → diagnosis
 compiler beside the cases. Must never decide a case itself, and never let what a submission does end the grading.
 """
 
+import difflib
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +23,7 @@ from autograder.sandbox import Outcome, Sandbox
 from autograder.speed import lock
 from autograder.steps.calls import CallCase, CallTask
 from autograder.steps.case import Case
-from autograder.submission import BadInput, Submission
+from autograder.submission import BadInput, Submission, check_path
 from autograder.targets import DEFAULT, TARGETS
 from autograder.verdict import Evidence, Judge
 
@@ -64,8 +64,8 @@ def steps_of(submission: Submission, wanted: tuple[str, ...] = ()) -> list[cours
         if step.name in defined or any(f"def {step.name}(" in source for source in text)
     ]
     if not found:
-        names = ", ".join(step.name for step in course.STEPS)
-        raise BadInput(f"{submission.path}: defines no step of the course ({names})")
+        meant = choices.step_meant(*sorted(defined))
+        raise BadInput(f"{submission.path}: defines no step of the course{meant}")
     return found
 
 
@@ -87,11 +87,11 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
     result = StepResult(step.name, step.points, 0.0, [], notes=submission.notes_for(step.name))
     trouble = submission.syntax_error_for(step.name)
     if step.name not in submission.functions():
-        text = trouble or f"`{step.name}` is not defined in this submission."
+        text = trouble or _not_defined(step.name, submission)
         status = "error" if trouble else "failed"
         place = trouble.partition(":")[0] if trouble else ""  # "line 4: this is not valid Python"
         result.checks = [Check("defined", "correctness", status, text, place=place)]
-        result.hint = diagnosis.hint_for("crashed" if trouble else "not_implemented", step)
+        result.hint = diagnosis.hint_for("not_python" if trouble else "not_defined", step)
     else:
         if trouble:
             result.notes.append(f"{trouble} That cell was left out.")
@@ -101,6 +101,12 @@ def grade_step(submission, step, sandbox, settings, progress) -> StepResult:
         _grade_speed(result, submission, step, sandbox, settings, progress)
     result.seconds = time.monotonic() - started
     return result
+
+
+def _not_defined(name: str, submission: Submission) -> str:
+    near = difflib.get_close_matches(name, submission.functions(), 1)
+    meant = f" It defines `{near[0]}`." if near else ""
+    return f"`{name}` is not defined in this submission.{meant}"
 
 
 def _grade_speed(result, submission, step, sandbox, settings, progress) -> None:
@@ -238,7 +244,7 @@ def _run_battery(
     def side_by_side(function, *arguments) -> list:
         nonlocal total
         total += sum(len(a) if isinstance(a, list) else 1 for a in arguments[0])
-        with ThreadPoolExecutor(at_once) as pool:
+        with sandbox.pool(at_once) as pool:
             return list(pool.map(function, *arguments))
 
     at_once = settings.at_once or max(1, min(len(os.sched_getaffinity(0)), 8))
@@ -249,7 +255,7 @@ def _run_battery(
     if _hopeless(first):
         return [first], []
     to_compile = DEFAULT if first.launches and not first.failed else ()
-    with ThreadPoolExecutor(len(DEFAULT)) as compilers:
+    with sandbox.pool(len(DEFAULT)) as compilers:
         compiling = [
             compilers.submit(
                 compile_check.compile_step,
@@ -319,11 +325,12 @@ def read_all(paths: tuple[Path, ...]) -> list[Path]:
     """The files to grade: those named, and in folders every notebook and `.py` file that defines
     a step.
 
-    Raises BadInput for a path that does not exist or a folder with nothing to grade.
+    Raises BadInput for a path that cannot be graded, or a folder with nothing to grade.
     """
     found: list[Path] = []
     for path in paths:
         if not path.is_dir():
+            check_path(path)
             found.append(path)
             continue
         inside = sorted(

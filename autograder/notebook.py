@@ -35,6 +35,9 @@ def check(function) -> None:
     except (BadInput, WorkerError) as error:
         print(f"check: {error}")
         return
+    except KeyboardInterrupt:
+        _replace_worker()  # it may be waiting for what was interrupted
+        raise
     report.show(result)
 
 
@@ -51,6 +54,15 @@ def _worker() -> Sandbox:
         _sandbox = Sandbox()
         atexit.register(_sandbox.close)
     return _sandbox
+
+
+def _replace_worker() -> None:
+    global _sandbox
+    if _sandbox is not None:
+        atexit.unregister(_sandbox.close)
+        _sandbox.close()
+        _sandbox = None
+        _worker()
 
 
 def _submission(function) -> Submission:

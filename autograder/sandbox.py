@@ -15,7 +15,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -115,7 +117,20 @@ class Sandbox:
             self._control.close()
             self._sweep()
 
+    @contextmanager
+    def pool(self, threads: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads that wait for runs. An interrupt closes the sandbox: they would wait on."""
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                yield pool
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.close()
+                raise
+
     def _end(self) -> None:
+        if not self._ready:  # it has no run to end, and would hear of this only once it is ready
+            self._process.kill()
         try:
             self._control.shutdown(socket.SHUT_RDWR)
         except OSError:

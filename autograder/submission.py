@@ -8,6 +8,8 @@ line, so that a message can say "cell 4, line 12". Must never execute or import 
 import ast
 import dis
 import json
+import re
+import stat
 import types
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,14 @@ from pathlib import Path
 TRANSPARENT_MAGICS = {"time", "timeit", "capture", "prun"}
 # Calls whose effect, not their value, is needed by a kernel.
 KEPT_CALLS = {"triton.set_allocator", "set_allocator"}
+# Methods whose effect on what they are called on is needed as well: lists of configs, and operators.
+KEPT_METHODS = {
+    "append", "extend", "insert", "update", "add_pre_run_hook", "define", "impl",
+    "register_autograd", "register_fake", "register_kernel",
+}  # fmt: skip
+OPERATOR = re.compile(r"\w+::\w+")  # how torch.library names an operator
+# What the worker calls a `.py` file: its own name may hold what ptxas refuses in a file's name.
+FILENAME = "submission.py"
 # Characters in one cell: some expressions take Python a time that grows with their square to parse.
 MOST_CODE = 100_000
 
@@ -35,13 +45,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Statement:
-    """A top-level statement: where it stands, the names it binds, the names it needs."""
+    """A top-level statement: where it stands, the names it binds, the names it needs, and those
+    whose objects it changes."""
 
     cell: Cell
     index: int
     node: ast.stmt
     binds: frozenset[str]
     needs: frozenset[str]
+    changes: frozenset[str]
 
 
 @dataclass
@@ -70,13 +82,16 @@ class Submission:
 
     def slice_for(self, function: str) -> list[Statement]:
         """The statements needed to define `function`, in the order they stand."""
+        imports = [s for s in self.statements if isinstance(s.node, (ast.Import, ast.ImportFrom))]
+        imported = {name for statement in imports for name in statement.binds}
         wanted, reached = {function}, set()
         kept: set[int] = set()
         while wanted:
             name = wanted.pop()
             reached.add(name)
             for position, statement in enumerate(self.statements):
-                if name in statement.binds or "*" in statement.binds:
+                changed = statement.changes - imported  # a setting of a library's is none of ours
+                if name in statement.binds | changed or "*" in statement.binds:
                     kept.add(position)
                     wanted |= statement.needs - reached
         kept |= {i for i, s in enumerate(self.statements) if _kept_call(s.node)}
@@ -137,19 +152,36 @@ def read(path: Path) -> Submission:
 
     Raises BadInput when the file is missing, is no text, or is no notebook.
     """
-    if path.suffix not in (".py", ".ipynb"):
-        raise BadInput(f"{path}: expected a notebook (.ipynb) or a Python file (.py)")
+    check_path(path)
     if path.suffix == ".py":
-        return Submission.from_cells(path, [Cell("", path.name, _text(path))])
+        return Submission.from_cells(path, [Cell("", FILENAME, _text(path))])
     return Submission.from_cells(path, _code_cells(path, read_notebook(path)))
 
 
+def check_path(path: Path) -> None:
+    """Raises BadInput where no submission can be: another suffix, nothing there, or no file."""
+    if path.suffix not in (".py", ".ipynb"):
+        raise BadInput(f"{path}: expected a notebook (.ipynb) or a Python file (.py)")
+    check_file(path)
+
+
+def check_file(path: Path) -> None:
+    """Raises BadInput for a path with no ordinary file; reading a pipe would wait without end."""
+    try:
+        ordinary = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from None
+    if not ordinary:
+        raise BadInput(f"{path}: not an ordinary file")
+
+
 def _text(path: Path) -> str:
+    check_file(path)
     try:
         # utf-8-sig also takes a byte order mark; universal newlines take CRLF.
         text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file") from None
     except UnicodeDecodeError:
         raise BadInput(f"{path}: not a text file in UTF-8") from None
     except OSError as error:
@@ -179,9 +211,9 @@ def read_notebook(path: Path):
             notebook = nbformat.reads(text, as_version=4)
         for cell in notebook["cells"]:
             cell["cell_type"], cell["source"] = str(cell["cell_type"]), str(cell["source"])
-    except Exception as error:  # noqa: BLE001 - nbformat raises many kinds on malformed notebooks
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BadInput(f"{path}: not a notebook that nbformat can read ({reason})") from None
+    except Exception:  # noqa: BLE001 - nbformat raises many kinds on malformed notebooks
+        text = "open it in JupyterLab and save it again, or export it anew"
+        raise BadInput(f"{path}: not a notebook that can be read; {text}") from None
     return notebook
 
 
@@ -259,16 +291,46 @@ def _statements(cell: Cell) -> list[Statement]:
         raise SyntaxError(str(error)) from None
 
 
-def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str]]:
-    """Module-level names that a statement binds, and those that it or its functions read.
+def _names(node: ast.stmt) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Module-level names that a statement binds, those that it or its functions read, and those
+    whose objects it changes.
 
-    From the compiled code rather than the syntax tree, so that local variables do not count.
+    The first two from the compiled code rather than the syntax tree, so that local variables do not
+    count. An operator of torch.library is a name too: whatever mentions it changes and needs it.
     """
     code = compile(ast.Module([node], type_ignores=[]), "<cell>", "exec")
     binds = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_NAME", "STORE_GLOBAL")}  # fmt: skip
     if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
         binds.add("*")
-    return frozenset(binds), frozenset(_reads(code))
+    changes, operators = _changes(node)
+    return frozenset(binds), frozenset(_reads(code) | operators), frozenset(changes | operators)
+
+
+def _changes(node: ast.stmt) -> tuple[set[str], set[str]]:
+    """Names of objects that a statement changes when it runs, and operators that it mentions."""
+    changed, operators = set(), set()
+    body = isinstance(node, (ast.FunctionDef, ast.ClassDef))  # runs later, if at all
+    todo: list[ast.AST] = list(node.decorator_list) if body else [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+            todo += part.decorator_list
+            continue
+        todo += ast.iter_child_nodes(part)
+        called = isinstance(part, ast.Attribute) and part.attr in KEPT_METHODS
+        stored = isinstance(getattr(part, "ctx", None), ast.Store)
+        if called or (stored and isinstance(part, (ast.Attribute, ast.Subscript))):
+            changed.add(_root(part))
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            operators |= {part.value} if OPERATOR.fullmatch(part.value) else set()
+    return changed - {""}, operators
+
+
+def _root(node: ast.AST) -> str:
+    """The name that a chain of attributes and indices begins with, if it does with one."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _reads(code: types.CodeType) -> set[str]:

@@ -7,7 +7,6 @@ Must never decide a verdict, and never run learner code in this process.
 import os
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from autograder import compile_check, course, grading, inspection
@@ -43,7 +42,7 @@ def examine(
 ) -> list[StepXray]:
     """Compiles every step for every target; `progress` hears step name, targets done, and of how many."""
     found = []
-    with ThreadPoolExecutor(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
+    with compiler.pool(max(1, min(len(os.sched_getaffinity(0)), 8))) as pool:
         for step in steps:
             if not step.task.kernel:
                 found.append(StepXray(step, {}, []))

@@ -142,6 +142,10 @@ def test_a_file_that_is_not_text_is_refused(chosen):
     choices.FILE.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadInput, match="course.toml: not a text file in UTF-8"):
         choices.load()
+    choices.FILE.write_text(f"chapters = {'[' * 5000}{']' * 5000}\n")
+    with pytest.raises(BadInput) as error:
+        choices.load()
+    assert str(error.value) == "course.toml: its brackets are nested too deeply to read"
     choices.FILE.unlink()
     choices.FILE.mkdir()
     with pytest.raises(BadInput, match="course.toml: cannot be read"):

@@ -3,11 +3,18 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 
 import nbformat
+import psutil
 import pytest
 
-from autograder import course
+from autograder import cli, course, outputs
+from autograder.files import write_whole
+from autograder.submission import BadInput
 
 REFERENCE = course.ROOT / "solutions" / "06_triton_matmul.py"
 EXERCISE = course.ROOT / "exercises" / "06_triton_matmul" / "triton_matmul.ipynb"
@@ -182,3 +189,285 @@ def test_a_result_file_that_cannot_be_written_is_one_line(autograder, tmp_path):
     (tmp_path / "target").mkdir()
     run = autograder("grade", REFERENCE, "--step", "tile_matmul", "--json", tmp_path / "target")
     assert run.code == 2 and "Traceback" not in run.err
+
+
+# --- names of files ---------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_name_of_a_right_file_does_not_matter(autograder, tmp_path):
+    """Not even one that is no text, or that the PTX of a kernel could not hold."""
+    right = CORPUS / "vector_add" / "honest" / "plain.py"
+    names = ["作业.py", os.fsdecode(b'a"b\n\xff.py')]
+    for name in names:
+        shutil.copy(right, tmp_path / name)
+    files = [tmp_path / name for name in names]
+    page, junit = tmp_path / "page.html", tmp_path / "junit.xml"
+    run = autograder("grade", *files, "--html", page, "--junit", junit)
+    assert run.code == 0, run.out + run.err
+    assert [s["path"] for s in run.json["submissions"]] == [str(path) for path in files]
+    assert "作业.py" in run.out and "作业.py" in page.read_text() and "作业.py" in junit.read_text()
+
+
+@pytest.fixture
+def refused(capsys):
+    """Runs a command in this process that must end with 2; returns the lines that it says."""
+
+    def run(*arguments) -> str:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([str(argument) for argument in arguments])
+        assert ended.value.code == 2
+        return capsys.readouterr().err.rstrip("\n")
+
+    return run
+
+
+@pytest.mark.parametrize("command", [["grade"], ["xray"], ["leaderboard", "--html", "page.html"]])
+def test_a_path_that_cannot_be_read_is_one_line(refused, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "nothing.py").symlink_to("nowhere")
+    long = "x" * 300 + ".py"
+    deep = "x/" * 3000 + "x.py"
+    for name, reason in {
+        "loop.py": "cannot be read (Too many levels of symbolic links)",
+        "pipe.py": "not an ordinary file",
+        "nothing.py": "no such file",
+        long: "File name too long)",
+        deep: "File name too long)",
+    }.items():
+        line = refused(*command, name)
+        assert line.startswith(f"autograder: {name}: ") and line.endswith(reason)
+        assert "\n" not in line
+
+
+def test_every_path_is_looked_at_before_the_worker_starts(refused, tmp_path, monkeypatch):
+    def started(**_):
+        raise AssertionError("the worker was started")
+
+    monkeypatch.setattr("autograder.sandbox.Sandbox", started)
+    missing = tmp_path / "missing.py"
+    assert refused("grade", REFERENCE, missing) == f"autograder: {missing}: no such file"
+
+
+def test_a_working_folder_that_is_gone_is_one_line(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = f"import os; os.rmdir({str(gone)!r}); from autograder.cli import main; main(['list'])"
+    environment = {**os.environ, "PYTHONPATH": str(course.ROOT)}
+    done = _ended([sys.executable, "-P", "-c", code], cwd=gone, env=environment)
+    assert done.returncode == 2 and done.stderr == (
+        "autograder: the working folder does not exist any more; change to another one\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{}",
+        '{"cells": null}',
+        '{"nbformat": "4", "cells": []}',
+        '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": null}',
+        '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [1, 2]}',
+    ],
+)
+def test_json_that_is_no_notebook_is_told_in_plain_words(refused, tmp_path, text):
+    path = tmp_path / "odd.ipynb"
+    path.write_text(text)
+    advice = "open it in JupyterLab and save it again, or export it anew"
+    for command in ("grade", "xray"):
+        line = refused(command, path)
+        assert line == f"autograder: {path}: not a notebook that can be read; {advice}"
+
+
+# --- options ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["nan", "inf", "1e400", "1e300", "9999999", "0.01"])
+def test_a_timeout_is_a_time_that_can_be_waited_for(refused, given):
+    number = "a number of seconds." if given == "nan" else "in the range 0.1<=x<=86400."
+    for command in ("grade", "batch"):
+        last = refused(command, "nowhere", "--timeout", given).splitlines()[-1]
+        assert last == f"Error: Invalid value for '--timeout': {float(given)} is not {number}"
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (["--step", "softmx"], "'softmx' is not a step; did you mean 'softmax'?"),
+        (["--step", "nope"], "'nope' is not a step; `autograder list` shows the steps"),
+        (["--threshold", "softmax"], "'softmax' is not STEP=SHARE, such as softmax=0.7"),
+        (
+            ["--threshold", "softmax=7"],
+            "softmax = 7.0 is not a share of the library's speed (above 0, up to 1.5)",
+        ),
+    ],
+)
+def test_an_option_that_is_no_step_says_what_would_be(refused, option, words):
+    said = refused("grade", REFERENCE, *option)
+    assert said.endswith(f": {words}") and len(said) < 400
+
+
+def test_a_file_without_a_step_is_told_the_one_that_it_may_mean(autograder, tmp_path):
+    """In one line: a progress bar that shows nothing leaves no empty one."""
+    path = tmp_path / "mine.py"
+    path.write_text("def vector_ad(x, y):\n    return x\n")
+    no_step = f"autograder: {path}: defines no step of the course"
+    run = autograder("grade", path)
+    assert run.code == 2 and run.err == f"{no_step}; did you mean 'vector_add'?\n"
+    path.write_text("n = 1\n")
+    run = autograder("grade", path)
+    assert run.code == 2 and run.err == f"{no_step}; `autograder list` shows the steps\n"
+
+
+# --- files that are written -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--html", "--gradescope"])
+@pytest.mark.parametrize("name", ["mine.ipynb", "other.py", "NEW.IPYNB", "link.json"])
+def test_a_result_is_never_written_over_code(refused, tmp_path, option, name):
+    code, other, written = tmp_path / "mine.ipynb", tmp_path / "other.py", tmp_path / name
+    code.write_text("of weeks")
+    other.write_text("of weeks")
+    (tmp_path / "link.json").symlink_to(code)
+    reason = "a notebook or Python file is never written; name another one"
+    line = refused("grade", REFERENCE, option, written)
+    assert line == f"autograder: {option} {written}: {reason}"
+    assert code.read_text() == other.read_text() == "of weeks"
+
+
+def test_a_link_that_leads_nowhere_is_refused_before_anything_is_graded(refused, tmp_path):
+    loop, far = tmp_path / "loop.json", tmp_path / "far.json"
+    loop.symlink_to(loop)
+    far.symlink_to(tmp_path / "none" / "x.json")
+    for link, reason in {
+        loop: "cannot be written (Too many levels of symbolic links)",
+        far: f"the folder {tmp_path / 'none'} does not exist",
+    }.items():
+        line = refused("grade", REFERENCE, "--json", link)
+        assert line == f"autograder: --json {link}: {reason}"
+
+
+def test_a_read_only_file_stays(tmp_path, monkeypatch):
+    """Root may write it all the same, so the question is answered for root, too."""
+    kept = tmp_path / "kept.json"
+    kept.write_text("old")
+    asked = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != kept and asked(path, mode))
+    with pytest.raises(BadInput) as error:
+        outputs.check({"json": kept})
+    assert str(error.value) == f"--json {kept}: this file is read-only; name another one"
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o664])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+    path = tmp_path / "marks.json"
+    path.write_text("old")
+    path.chmod(mode)
+    write_whole(path, b"new")
+    assert path.read_text() == "new" and path.stat().st_mode & 0o777 == mode
+
+
+# --- output that cannot be shown --------------------------------------------------------------
+
+
+def _ended(command, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        command, check=False, stderr=subprocess.PIPE, text=True, timeout=120, **options
+    )
+
+
+@pytest.mark.slow
+def test_a_terminal_without_unicode_gets_other_characters(autograder, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    right = CORPUS / "vector_add" / "honest" / "plain.py"
+    run = autograder("doctor")
+    assert run.code == 0 and run.err == ""
+    assert "+ correctness" in run.out and "- speed" in run.out
+    assert autograder("xray", right, "--target", "sm_90").code == 0
+    run = autograder("grade", CORPUS / "vector_add" / "wrong" / "grid_floor.py")
+    assert run.code == 1 and run.err == "" and "cause: grid_floor" in run.out
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"]])
+def test_output_that_cannot_be_written_is_one_line(arguments):
+    with open("/dev/full", "w") as full:
+        done = _ended([sys.executable, "-m", "autograder", *arguments], stdout=full)
+    assert done.returncode == 2
+    assert done.stderr == "autograder: cannot go on (No space left on device)\n"
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["--help"]])
+def test_a_pipe_that_nobody_reads_ends_a_command_silently(arguments):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with open(write_end, "w") as pipe:
+        done = _ended([sys.executable, "-m", "autograder", *arguments], stdout=pipe)
+    assert done.returncode == 2 and done.stderr == ""
+
+
+def test_a_mistake_of_the_grader_is_one_line(monkeypatch, capsys):
+    def broken():
+        raise RecursionError("too deep\nfor words")
+
+    monkeypatch.setattr(cli.choices, "load", broken)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["list"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "autograder: failed by a mistake of its own (RecursionError: too deep for words); "
+        "please report this\n"
+    )
+
+
+# --- Ctrl-C -----------------------------------------------------------------------------------
+
+ENDLESS = """\
+import triton, torch
+@triton.jit
+def kernel(x):
+    while True:
+        pass
+
+def vector_add(x, y):
+    kernel[(1,)](x)
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "seconds"),
+    [("grade", 6.0), ("grade", 1.0), ("xray", 1.0), ("doctor", 1.0)],
+)
+def test_an_interrupt_ends_a_command_at_once_and_leaves_nothing(
+    tmp_path, monkeypatch, command, seconds
+):
+    path, temporary = tmp_path / "endless.py", tmp_path / "tmp"
+    path.write_text(ENDLESS)
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    arguments = {"grade": [path, "--timeout", "60"], "xray": [path], "doctor": []}[command]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autograder", command, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    said = process.communicate(timeout=60)[1]
+    assert time.monotonic() - started < 3  # a second, where the machine is not busy
+    assert process.returncode == 130 and said == "autograder: interrupted\n"
+    assert list(temporary.iterdir()) == []
+    assert [p.pid for p in psutil.process_iter() if _belongs(p, temporary)] == []
+
+
+def _belongs(process: psutil.Process, temporary) -> bool:
+    try:
+        return process.environ().get("TMPDIR", "").startswith(str(temporary))
+    except psutil.Error:
+        return False  # ended meanwhile

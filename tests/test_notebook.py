@@ -81,6 +81,34 @@ def test_the_order_of_imports_does_not_matter_to_check(order):
     assert "4 of 4 points" in shown(outputs)
 
 
+ENDLESS = """\
+@triton.jit
+def vector_add_kernel(x_ptr):
+    while True:
+        pass
+
+def vector_add(x, y):
+    vector_add_kernel[(1,)](x)
+    return x
+"""
+INTERRUPTED = """\
+import os, signal, threading, time
+threading.Timer(1, os.kill, [os.getpid(), signal.SIGINT]).start()
+started = time.monotonic()
+try:
+    check(vector_add)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - started < 4)
+"""
+
+
+def test_an_interrupted_check_ends_at_once_and_the_next_one_works():
+    wait = "from autograder import notebook\nnotebook._worker().wait_until_ready()"
+    *_, first, _, second = execute(SET_UP, wait, ENDLESS, INTERRUPTED, RIGHT, "check(vector_add)")
+    assert "interrupted True" in "".join(o.get("text", "") for o in first)
+    assert "4 of 4 points" in shown(second)
+
+
 def test_kernels_run_by_hand_after_the_set_up_cell():
     outputs = execute(SET_UP, RIGHT, "print(vector_add(torch.ones(3), torch.ones(3)))")[-1]
     assert "tensor([2., 2., 2.])" in "".join(o.get("text", "") for o in outputs)

@@ -84,6 +84,40 @@ def test_every_rebinding_is_kept_in_order(write):
     assert [line for _, line in kept(read(path), "f")] == [1, 3, 4]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "CONFIGS.append(2)",
+        "for n in (2, 3):\n    CONFIGS.append(n)",
+        "CONFIGS[0] = 2",
+        "CONFIGS.limit = 2",
+        "if len(CONFIGS) < 2:\n    CONFIGS.extend([2])",
+        "@CONFIGS.register_fake\ndef _(x):\n    return x",
+    ],
+)
+def test_what_changes_something_that_is_needed_is_kept(write, change):
+    path = write(
+        "s.py",
+        f"CONFIGS = make()\nRESULTS = []\n{change}\nRESULTS.append(f(1))\n"
+        "def f(x):\n    return CONFIGS, x\n",
+    )
+    first = 3 + change.startswith("@")  # a decorated function's line is that of its def
+    lines = [line for _, line in kept(read(path), "f")]
+    assert lines == [1, first, 3 + change.count("\n") + 2]
+
+
+def test_what_is_said_of_an_operator_by_its_name_is_kept_with_it(write):
+    path = write(
+        "s.py",
+        'import torch\n@torch.library.custom_op("own::op", mutates_args=())\ndef op(x):\n    return x\n'
+        'torch.library.register_fake("own::op", lambda x: x)\n'
+        'torch.library.register_fake("own::other", lambda x: x)\n'
+        "torch.backends.cuda.matmul.allow_tf32 = True\n"
+        "def f(x):\n    return op(x)\n",
+    )
+    assert [line for _, line in kept(read(path), "f")] == [1, 3, 5, 8]
+
+
 def test_star_imports_and_allocator_calls_are_kept(write):
     path = write(
         "s.py", "from m import *\ntriton.set_allocator(g)\nprint(1)\ndef f():\n    return g\n"

@@ -32,7 +32,7 @@ def run_batch(
     timeout: float,
 ) -> int:
     """Grades a class, with the options of the command line."""
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))
     results = results or folder.with_name(f"{folder.name}-results")
     workers = workers or len(os.sched_getaffinity(0))
     planned = plan.make(folder, results, seed, timeout, speed, device == "cuda")

@@ -8,6 +8,7 @@ believe that a file is what it should be.
 import json
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from autograder.report import performance
 from autograder.report.fragment import escaped
 from autograder.report.html import document, table
 from autograder.report.words import rate, share
-from autograder.submission import BadInput
+from autograder.submission import BadInput, check_file
 
 PLACES = 10
 
@@ -42,18 +43,24 @@ def read(paths: tuple[Path, ...]) -> list[Entry]:
     """
     found: list[Entry] = []
     for path in paths:
-        if path.is_dir():
-            inside = [_entries(p) for p in sorted(path.rglob("*.json"))]
-            results = [entries for entries in inside if entries is not None]
-            if not results:
-                raise BadInput(f"{path}: no result file in it")
-        elif not path.exists():
-            raise BadInput(f"{path}: no such file")
-        else:
-            results = [_entries(path)]
-            if results == [None]:
-                raise BadInput(f"{path}: not a result file of grade --json or of batch")
+        results = [e for e in map(_entries, files([path])) if e is not None]
+        if not results and path.is_dir():
+            raise BadInput(f"{path}: no result file in it")
+        if not results:
+            raise BadInput(f"{path}: not a result file of grade --json or of batch")
         found += [entry for entries in results for entry in entries]
+    return found
+
+
+def files(paths: Iterable[Path]) -> list[Path]:
+    """The files that `read` looks into. Raises BadInput for a path with neither file nor folder."""
+    found: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found += sorted(p for p in path.rglob("*.json") if p.is_file())
+        else:
+            check_file(path)
+            found.append(path)
     return found
 
 

@@ -34,7 +34,9 @@ BESIDE = (
     "batch/page.py",
     "cli.py",
     "doctor.py",
+    "ending.py",
     "notebook.py",
+    "outputs.py",
     "report/",
 )
 
@@ -112,9 +114,10 @@ def make(
 ) -> Plan:
     """The plan for a class. Raises BadInput for a folder that is none or holds no submission, and
     for results that cannot be kept."""
-    folder, results = folder.resolve(), results.resolve()
+    # Unlike Path.resolve, realpath takes links that point to themselves.
+    folder, results = (Path(os.path.realpath(path)) for path in (folder, results))
     if not folder.is_dir():
-        raise BadInput(f"{folder}: no such folder")
+        raise BadInput(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
     if results.is_relative_to(folder):
         raise BadInput(f"--results {results}: must lie outside the folder that is graded")
     jobs = find(folder)

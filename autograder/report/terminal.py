@@ -31,13 +31,7 @@ KEPT_PRINTED = 2000
 @contextmanager
 def progress() -> Iterator:
     """A bar on stderr while a grading runs; yields a function of step, done, total."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    bar = _bar(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     tasks: dict[str, int] = {}
 
     def advance(step: str, done: int, total: int) -> None:
@@ -53,14 +47,15 @@ def progress() -> Iterator:
 def class_progress(total: int) -> Iterator:
     """A bar on stderr while a class is graded; yields a function of what was just done."""
     columns = (TextColumn("submissions"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns,
-        TextColumn("{task.description}", markup=False),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
+    with _bar(*columns, TextColumn("{task.description}", markup=False)) as bar:
         task = bar.add_task("", total=total)
         yield lambda text: bar.update(task, advance=1, description=printable(text))
+
+
+def _bar(*columns) -> Progress:
+    """Nothing at all where stderr is no terminal: rich would leave an empty line there."""
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_interactive)
 
 
 def show(grading: Grading) -> None:

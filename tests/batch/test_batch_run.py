@@ -320,6 +320,8 @@ def test_no_worker_outlives_the_run(stand_in):
     ("options", "words"),
     [
         (["nowhere"], "nowhere: no such folder"),
+        (["loop"], "loop: no such folder"),
+        (["class/anna/file.txt"], "file.txt: not a folder"),
         (["empty"], "no folder in it"),
         (["class", "--shard", "0/4"], "'0/4' is not i/n with i from 1 to n, such as 1/8"),
         (["class", "--shard", "5/4"], "'5/4' is not i/n"),
@@ -337,6 +339,7 @@ def test_bad_input_is_one_line_and_code_2(autograder, tmp_path, monkeypatch, opt
     (tmp_path / "empty").mkdir()
     put(tmp_path / "class", "anna", solved())
     put(tmp_path / "class", "anna", b"", "file.txt")
+    (tmp_path / "loop").symlink_to("loop")
     done = autograder("batch", *options, cwd=tmp_path)
     assert done.code == 2
     assert words in " ".join(done.err.split())

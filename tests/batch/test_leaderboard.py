@@ -1,6 +1,7 @@
 """The leaderboard: the best verified measurement of each learner, and nothing else."""
 
 import json
+import os
 
 import pytest
 import report_samples as samples
@@ -150,3 +151,23 @@ def test_the_command_writes_the_page_or_says_why_not(autograder, results, tmp_pa
         done = autograder("leaderboard", *arguments)
         assert done.code == 2 and words in " ".join(done.err.split())
         assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize("given", ["file", "folder"])
+def test_a_result_is_never_replaced_by_the_page(autograder, results, given):
+    folder = results("anna", grading(100.0))
+    path = folder / "anna" / "06_triton_matmul.json"
+    before = path.read_bytes()
+    done = autograder("leaderboard", path if given == "file" else folder, "--html", path)
+    assert done.code == 2
+    assert done.err == f"autograder: --html {path}: this file is read; name another one\n"
+    assert path.read_bytes() == before
+
+
+def test_a_pipe_in_the_place_of_a_result_is_not_waited_for(results, tmp_path):
+    folder = results("anna", grading(100.0))
+    os.mkfifo(folder / "pipe.json")
+    assert board(folder) == [("anna", 100.0)]
+    with pytest.raises(BadInput) as error:
+        read((folder / "pipe.json",))
+    assert str(error.value) == f"{folder / 'pipe.json'}: not an ordinary file"

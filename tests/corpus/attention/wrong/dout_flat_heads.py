@@ -2,7 +2,7 @@
 
 step: attention
 expect: failed
-cause: gradient_layout
+cause: gradient_layout|head_or_batch_offset
 """
 
 import torch
