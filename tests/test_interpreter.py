@@ -279,7 +279,7 @@ def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr, tl.max(x, axis=0))
 
 def largest(x):
-    out = torch.empty(1, dtype=x.dtype)
+    out = torch.empty(1, dtype=x.dtype, device=x.device)
     kernel[(1,)](x, out, x.numel(), BLOCK=64)
     return out
 """

@@ -199,8 +199,8 @@ def test_canvas_import_is_the_instructor_s_export_filled_in(school, caplog):
         ["    Points Possible", "", "", "", "", "3.00", "8.00"],
         ["Ng, Anna", "101", "u1", "anna", "A", "3", "4"],
         ["'=Cmd, Ben", "102", "'=ben", "x2", "A", "3", "4"],
-        ["Exit, Six", "103", "u3", "student06", "A", "", "0.5"],  # broken JSON: no score
-        ["Li, Ming", "104", "u4", "李明", "A", "3", "2"],
+        ["Exit, Six", "103", "u3", "student06", "A", "", "0.4"],  # broken JSON: no score
+        ["Li, Ming", "104", "u4", "李明", "A", "3", "1.8"],
         ["Late, Zoë", "105", "u5", "zoe", "A", "", ""],  # not submitted: as it was
         ["Test, Student", "106", "", "", "", "", ""],
     ]
