@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 
 import pytest
+import torch
 from corpus_files import CORPUS
 
 from autograder import course, formats
@@ -18,6 +19,7 @@ from autograder.speed.layout import lay_out
 from autograder.speed.measured import Measured
 from autograder.speed.workloads import COPY, WORKLOADS
 from autograder.submission import read
+from autograder.worker.contest import Watch
 
 MATMUL = WORKLOADS["triton_matmul"]
 GPU = "NVIDIA H200"
@@ -260,6 +262,27 @@ def test_a_threshold_that_cannot_be_used_is_told_in_one_line(autograder, given, 
     done = autograder("grade", path, "--threshold", given)
     assert done.code == 2
     assert re.search(re.escape(told), " ".join(done.err.replace("│", " ").split()))
+
+
+def test_what_an_operator_of_the_submissions_own_does_is_watched_by_the_clock_too(monkeypatch):
+    monkeypatch.setattr(torch.library.Library, "impl", torch.library.Library.impl)  # put back after
+    watch = Watch("/of the learner", [])
+    watch.open_operators()
+
+    @torch.library.custom_op("watched::copied", mutates_args=())
+    def copied(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    @torch.library.custom_op("watched::doubled", mutates_args=())
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    with watch:
+        copied(torch.ones(2))
+    assert watch.refusal is None
+    with watch:
+        doubled(torch.ones(2))
+    assert watch.refusal["what"] == "the operator torch.mul"
 
 
 # --- on a GPU -------------------------------------------------------------------------------------

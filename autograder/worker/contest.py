@@ -16,7 +16,6 @@ from torch import Tensor
 from torch._C import _len_torch_dispatch_stack as len_torch_dispatch_stack
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
-from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner
 
@@ -35,6 +34,7 @@ from autograder.shared import (
 from autograder.worker import differentiation, loader
 from autograder.worker.errors import describe_error
 from autograder.worker.observer import FACTORIES, NO_COMPILER, ORDINARY, at_running_line
+from autograder.worker.own_operators import OwnOperators
 
 LOOK_SECONDS = 50e-6
 MAX_NAMES = 100
@@ -46,7 +46,7 @@ class Unfit(Exception):
     """The function returned something that is not the result asked for."""
 
 
-class Watch(TorchDispatchMode):
+class Watch(OwnOperators):
     """The operators that run during timed calls: `refusal` is the first that is not ordinary.
 
     Lighter than the observer of the battery, which copies what it follows.
@@ -60,18 +60,16 @@ class Watch(TorchDispatchMode):
         self.tuning = False  # an autotuner's own clock uses operators
         self.launched: set[str] = set()
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def operator(self, func, args, kwargs):
+        """Runs an operator of PyTorch's, and notes the first that is not ordinary."""
         name = func.overloadpacket.__name__
         if name not in self.ordinary and not self.tuning and self.refusal is None:
             self.refusal = at_running_line(f"the operator torch.{name}", self.folder)
-        return func(*args, **(kwargs or {}))
+        return func(*args, **kwargs)
 
     def install(self) -> None:
         """Takes note of launches and tuning from here on. Once, before the learner's code is loaded."""
+        self.open_operators()
         launch, tune, watch = jit.JITFunction.run, Autotuner.run, self
 
         def launched(function, *args, **kwargs):

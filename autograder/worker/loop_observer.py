@@ -32,11 +32,12 @@ class LoopObserver(Observer):
 
         torch.Tensor.numpy = numpy_of  # what numpy.asarray calls as well
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def operator(self, func, args, kwargs):
+        """Runs an operator of PyTorch's; a product is refused."""
         name = func.overloadpacket.__name__
         if name in PRODUCTS and name not in self.ordinary and not self._in_kernel:
             self._refuse(self._place(f"the operator torch.{name}"), "a product")
-        result = func(*args, **(kwargs or {}))
+        result = func(*args, **kwargs)
         if name in FACTORIES and not self._in_kernel:
             return self._between_margins(result, name in UNDEFINED)
         return result

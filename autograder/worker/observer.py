@@ -13,16 +13,16 @@ decided elsewhere. Must never see an expected value.
 
 import ctypes
 import dis
-import functools
 import sys
 import types
 from dataclasses import dataclass
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils._pytree import tree_leaves
 
 from autograder.shared import MARGIN, UNWRITTEN
+from autograder.worker.own_operators import OwnOperators
 
 COPIED_BYTES = 64 * 2**20
 SCALARS = 32  # numbers that may pass between tensors and Python before it is called a detour
@@ -43,8 +43,6 @@ ORDINARY = {
     "_to_copy", "to", "zero", "zero_",
 }  # fmt: skip
 
-# Operators of any other namespace are the submission's: this is asked before it is loaded.
-LIBRARY = frozenset(name.partition("::")[0] for name in torch._C._dispatch_get_all_op_names())
 NO_COMPILER = "torch.compile is not accepted in this course's exercises"
 UNSEEN = "memory filled outside of PyTorch's operators (NumPy, ctypes or another thread)"
 
@@ -59,7 +57,7 @@ class _Storage:
     kernel_work: bool = False
 
 
-class Observer(TorchDispatchMode):
+class Observer(OwnOperators):
     """Context manager around the call; `refusal` is None or the first foreign work that counted."""
 
     def __init__(self, folder: str, operands: list[torch.Tensor], allowed: list[str]):
@@ -69,30 +67,18 @@ class Observer(TorchDispatchMode):
         self.refusal: dict | None = None
         self.no_kernel = False  # set by `judge`: no kernel changed the memory of a result
         self._in_kernel = False
-        self._closed = False  # an operator of the submission's own is about to run, unseen
         self._scalars = 0
         self._storages: dict[int, _Storage] = {}
         self._allocated: list[tuple[torch.Tensor, int]] = []  # with margins, elements between them
         for tensor in operands:
             self._see(tensor)
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """False saves the import of torch's compiler, which takes longer than all the cases."""
-        return False
-
     # --- operators ----------------------------------------------------------------------------
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
+    def operator(self, func, args, kwargs):
+        """Runs an operator of PyTorch's, and follows what it takes and makes."""
         if self._in_kernel:
             return func(*args, **kwargs)
-        if func.namespace not in LIBRARY:
-            self._closed = True  # until its own function begins
-            try:
-                return func(*args, **kwargs)
-            finally:
-                self._closed = False
         name = func.overloadpacket.__name__
         inputs = [self._known(t) for t in _tensors((args, kwargs))]
         result = func(*args, **kwargs)
@@ -109,25 +95,6 @@ class Observer(TorchDispatchMode):
             known.foreign = known.foreign or foreign
             known.kernel_work |= any(s.kernel_work for s in inputs)
         return result
-
-    def open_operators(self) -> None:
-        """What operators that the submission defines (`torch.library`) do inside counts, and not that
-        they are none of PyTorch's. Once, before the submission is loaded."""
-        register, observer = torch.library.Library.impl, self
-
-        def impl(library, op_name, function, *args, **kwargs):
-            @functools.wraps(function)
-            def seen(*inputs, **named):
-                if not observer._closed:
-                    return function(*inputs, **named)
-                observer._closed = False
-                with observer:
-                    return function(*inputs, **named)
-
-            given = seen if isinstance(function, types.FunctionType) else function
-            return register(library, op_name, given, *args, **kwargs)
-
-        torch.library.Library.impl = impl
 
     def _between_margins(self, made: torch.Tensor, undefined: bool) -> torch.Tensor:
         span = sum((n - 1) * s for n, s in zip(made.shape, made.stride())) + 1
