@@ -291,7 +291,8 @@ def _not_measured(case: Case) -> Evidence:
 
 def _second_fill(cases: list[Case], fill: float, run) -> Evidence:
     """A ragged case again, with a number that cannot be swallowed where nothing may be read."""
-    ragged = next((case for case in cases if "N" in case.focus), cases[-1])
+    # "N" for the columns of a result, "C" for those that are reduced.
+    ragged = next((case for case in cases if {"N", "C"} & set(case.focus)), cases[-1])
     evidence = run(tuned.Run(ragged), fill=fill)
     evidence.check.name = f"{ragged.name}, large numbers beside it"
     return evidence

@@ -67,11 +67,10 @@ def _log_sum_exp_bound(x: np.ndarray, expected: np.ndarray) -> np.ndarray:
 def _log_sum_exp_case(
     name: str, values: np.ndarray, focus="", layout="contiguous", dtype=""
 ) -> Case:
-    wide = values.astype(np.float64)
+    x, wide = Operand("x", values, layout, dtype), values.astype(np.float64)
     expected = _log_sum_exp_of(wide)
     bound = _log_sum_exp_bound(wide, expected)
-    operands = (Operand("x", values, layout, dtype),)
-    return Case(name, size_of(values, layout, dtype), operands, expected, bound, "float32", focus)
+    return Case(name, size_of(x), (x,), expected, bound, "float32", focus)
 
 
 def _log_sum_exp_cases(rng) -> list[Case]:
@@ -234,13 +233,10 @@ def _layer_norm_bound(x: np.ndarray, y: np.ndarray, eps: float, dtype: str) -> n
 
 
 def _layer_norm_case(name, values, focus="", layout="contiguous", eps=1e-5, dtype="") -> Case:
-    wide = values.astype(np.float64)
-    expected = _standardised(wide, eps)
-    dtype = dtype or values.dtype.name
-    size = size_of(values, layout, dtype) | {"eps": eps}
-    bound = _layer_norm_bound(wide, expected, eps, dtype)
-    operands = (Operand("x", values, layout, dtype),)
-    return Case(name, size, operands, expected, bound, dtype, focus, more=(eps,))
+    x, wide = Operand("x", values, layout, dtype), values.astype(np.float64)
+    expected, size = _standardised(wide, eps), size_of(x) | {"eps": eps}
+    bound = _layer_norm_bound(wide, expected, eps, x.dtype)
+    return Case(name, size, (x,), expected, bound, x.dtype, focus, more=(eps,))
 
 
 def _layer_norm_cases(rng) -> list[Case]:

@@ -5,7 +5,7 @@ Must never hold what a single step promises: its answers and bounds stand in the
 
 import numpy as np
 
-from autograder.steps.case import expanded, normal
+from autograder.steps.case import Operand, expanded, normal
 
 # What learners write for "minus infinity": each is larger than some finite number.
 SENTINELS = (-1e4, -65504.0, -1e5, -1e6, -1e8, -1e9, -1e10, -1e20)
@@ -73,9 +73,10 @@ def bfloat16(rng, rows: int, cols: int, factor: float = 1.0) -> np.ndarray:
     return normal(rng, (rows, cols), "bfloat16") * np.float32(factor)
 
 
-def size_of(values: np.ndarray, layout: str, dtype: str = "") -> dict:
-    size = {"R": values.shape[0], "C": values.shape[1], "dtype": dtype or values.dtype.name}
-    return size if layout == "contiguous" else size | {"x": layout}
+def size_of(x: Operand) -> dict:
+    rows, cols = x.values.shape
+    size = {"R": rows, "C": cols, "dtype": x.dtype}
+    return size if x.layout == "contiguous" else size | {"x": x.layout}
 
 
 def next_power_of_2(n: int) -> int:

@@ -82,16 +82,9 @@ def error_of_weights(x: np.ndarray, p: np.ndarray, sums: int) -> np.ndarray:
 def _max_case(
     name: str, values: np.ndarray, focus: str = "", layout="contiguous", dtype: str = ""
 ) -> Case:
+    x = Operand("x", values, layout, dtype)
     expected = values.max(axis=1).astype(np.float64)
-    return Case(
-        name,
-        size_of(values, layout, dtype),
-        (Operand("x", values, layout, dtype),),
-        expected,
-        np.zeros_like(expected),
-        dtype or values.dtype.name,
-        focus,
-    )
+    return Case(name, size_of(x), (x,), expected, np.zeros_like(expected), x.dtype, focus)
 
 
 def _row_max_cases(rng) -> list[Case]:
@@ -122,7 +115,7 @@ def _row_max_cases(rng) -> list[Case]:
         case("x beyond 2³¹ elements", odd(17, 40), 40, "int64", "float16", "far"),
         # More than float16 can hold.
         _max_case("bfloat16", bfloat16(rng, 5, odd(65, 90), 2**20), "dtype", dtype="bfloat16"),
-        case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),  # the second fill's, too
+        case("float16", odd(17, 40), odd(65, 90), "dtype", "float16"),
     ]
 
 
@@ -175,12 +168,10 @@ row_max = Task(_row_max_cases, _row_max_hypotheses, second_fill=SECOND_FILL)
 def _softmax_case(
     name: str, values: np.ndarray, focus: str = "", layout="contiguous", dtype: str = ""
 ) -> Case:
-    wide = values.astype(np.float64)
+    x, wide = Operand("x", values, layout, dtype), values.astype(np.float64)
     expected = softmax_of(wide)
-    dtype = dtype or values.dtype.name
-    bound = _softmax_bound(wide, expected, dtype)
-    operands = (Operand("x", values, layout, dtype),)
-    return Case(name, size_of(values, layout, dtype), operands, expected, bound, dtype, focus)
+    bound = _softmax_bound(wide, expected, x.dtype)
+    return Case(name, size_of(x), (x,), expected, bound, x.dtype, focus)
 
 
 def _softmax_cases(rng) -> list[Case]:

@@ -163,12 +163,11 @@ def _bound(x: np.ndarray, v: np.ndarray, expected: np.ndarray, dtype: str) -> np
 def _case(name: str, x, v, focus="", layouts=("contiguous", "contiguous"), dtype="") -> Case:
     wide, values = x.astype(np.float64), v.astype(np.float64)
     expected = _weights(wide) @ values
-    dtype = dtype or x.dtype.name
-    size = {"R": x.shape[0], "C": x.shape[1], "dtype": dtype}
-    size |= {n: lay for n, lay in zip("xv", layouts) if lay != "contiguous"}
-    operands = (Operand("x", x, layouts[0], dtype), Operand("v", v, layouts[1], dtype))
-    bound = _bound(wide, values, expected, dtype)
-    return Case(name, size, operands, expected, bound, dtype, focus)
+    first, second = Operand("x", x, layouts[0], dtype), Operand("v", v, layouts[1], dtype)
+    size = row_values.size_of(first)
+    size |= {"v": second.layout} if second.layout != "contiguous" else {}
+    bound = _bound(wide, values, expected, first.dtype)
+    return Case(name, size, (first, second), expected, bound, first.dtype, focus)
 
 
 def _cases(rng) -> list[Case]:
