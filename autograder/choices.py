@@ -7,7 +7,7 @@ lists it. Must never decide a verdict: a choice says what a step is worth, not w
 import tomllib
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 
 from autograder import course
@@ -139,10 +139,13 @@ def threshold(name: str, value, chapters: tuple[int, ...] = ALL_CHAPTERS) -> tup
 
 def step_meant(*names: str) -> str:
     """How a sentence on names that are no step goes on: the step that one may mean, or where all are."""
-    for name in names:
-        if close := get_close_matches(name, [step.name for step in course.STEPS], n=1):
-            return f"; did you mean {close[0]!r}?"
-    return "; `autograder list` shows the steps"
+    steps = [step.name for step in course.STEPS]
+    pairs = [(name, *get_close_matches(name, steps, n=1)) for name in names]
+    pairs = [pair for pair in pairs if len(pair) == 2]
+    if not pairs:
+        return "; `autograder list` shows the steps"
+    _, nearest = max(pairs, key=lambda pair: SequenceMatcher(None, *pair).ratio())
+    return f"; did you mean {nearest!r}?"
 
 
 def _meant(name: str, known) -> str:

@@ -4,6 +4,7 @@ submission → cases of the step → arena → sandbox → verdict → diagnosis
 compiler beside the cases. Must never decide a case itself, and never let what a submission does end the grading.
 """
 
+import ast
 import difflib
 import os
 import time
@@ -64,7 +65,8 @@ def steps_of(submission: Submission, wanted: tuple[str, ...] = ()) -> list[cours
         if step.name in defined or any(f"def {step.name}(" in source for source in text)
     ]
     if not found:
-        meant = choices.step_meant(*sorted(defined))
+        nodes = [statement.node for statement in submission.statements]
+        meant = choices.step_meant(*(n.name for n in nodes if isinstance(n, ast.FunctionDef)))
         raise BadInput(f"{submission.path}: defines no step of the course{meant}")
     return found
 

@@ -317,6 +317,12 @@ def test_a_file_without_a_step_is_told_the_one_that_it_may_mean(autograder, tmp_
     no_step = f"autograder: {path}: defines no step of the course"
     run = autograder("grade", path)
     assert run.code == 2 and run.err == f"{no_step}; did you mean 'vector_add'?\n"
+    # Of all functions the nearest; a module that is imported is none.
+    path.write_text(
+        "import triton\ndef softmaxx_kernel():\n    pass\ndef vector_ad(x, y):\n    return x\n"
+    )
+    run = autograder("grade", path)
+    assert run.code == 2 and run.err == f"{no_step}; did you mean 'vector_add'?\n"
     path.write_text("n = 1\n")
     run = autograder("grade", path)
     assert run.code == 2 and run.err == f"{no_step}; `autograder list` shows the steps\n"
