@@ -7,4 +7,5 @@ try:
 
     main()
 except KeyboardInterrupt:  # while the modules are loaded; later `main` ends by itself
+    print("autograder: interrupted", file=sys.stderr)
     sys.exit(130)
